@@ -1,0 +1,387 @@
+/* The recording: one file, mapped shared by the target, readable by anyone at any moment.
+ *
+ * This header is the single definition of the format; docs/format.md explains it and a test
+ * compares it with src/heapglass/recording/schema.py field by field. It owns layout only: no
+ * functions, nothing but fixed-width little-endian fields.
+ *
+ * How a reader stays safe while the target writes:
+ *  - the directory is append-only; an entry is complete before directory.count covers it;
+ *  - records of a table are filled before the word that makes them visible (named below);
+ *  - counters are single 64-bit stores; two counters read together may be one event apart;
+ *  - a byte never written reads as zero, and zero always means "nothing here".
+ */
+#ifndef HEAPGLASS_FORMAT_H
+#define HEAPGLASS_FORMAT_H
+
+#include <stdint.h>
+
+#define HG_MAGIC UINT64_C(0x0a736c6770616568) /* the bytes "heapgls\n" */
+#define HG_FORMAT_VERSION 1u
+
+#define HG_PAGE 4096u
+#define HG_STEP 65536u /* extents are whole steps, aligned to a step */
+
+/* Architecture of the recorded process. */
+enum hg_arch { HG_ARCH_X86_64 = 1, HG_ARCH_AARCH64 = 2 };
+
+/* Where the process stands. The target moves it forward; `heapglass run`, which alone learns how
+ * its child ended, writes the last word. RUNNING with no such process alive means: killed. */
+enum hg_state {
+    HG_STATE_STARTING = 0,
+    HG_STATE_RUNNING = 1,
+    HG_STATE_EXITED = 2,   /* exit_status is valid */
+    HG_STATE_SIGNALED = 3, /* exit_signal is valid; only ever written by the launcher */
+    HG_STATE_EXEC = 4,     /* replaced by another program; that one has its own recording */
+};
+
+/* The failure ladder: one way down, never up. */
+enum hg_ladder {
+    HG_LADDER_RECORDING = 0,
+    HG_LADDER_DROPPING = 1, /* something is full: what no longer fits is counted in losses */
+    HG_LADDER_OFF = 2,      /* plain pass-through */
+};
+
+/* Why the ladder was stepped down. */
+enum hg_reason {
+    HG_REASON_NONE = 0,
+    HG_REASON_DISK_FULL = 1, /* the file system or a quota refused space */
+    HG_REASON_BUDGET = 2,    /* HEAPGLASS_MEMORY or the file's capacity is used up */
+    HG_REASON_NO_MEMORY = 3, /* the kernel refused private memory (RLIMIT_AS, overcommit) */
+    HG_REASON_INTERNAL = 4,  /* an internal check failed */
+};
+
+/* What was not seen or had to be approximated; indexes hg_thread_record.losses and
+ * hg_header.losses. All are numbers of events. */
+enum hg_loss {
+    HG_LOSS_REENTRANT = 0,      /* allocation made while this thread was inside heapglass (a signal handler) */
+    HG_LOSS_LEDGER_FULL = 1,    /* allocation not recorded: no room for its ledger record */
+    HG_LOSS_SITES_FULL = 2,     /* allocation counted under site 1 instead of its own */
+    HG_LOSS_COUNTERS_FULL = 3,  /* event not counted: no room for the site's counters */
+    HG_LOSS_EARLY = 4,          /* allocation before the recording could start */
+    HG_LOSS_MISSED_FREE = 5,    /* block found replaced by a new one: its free was not seen */
+    HG_LOSS_UNKNOWN_FREE = 6,   /* free of a block never recorded */
+    HG_LOSS_INHERITED_FREE = 7, /* free of a block that a forked process got from its parent */
+    HG_LOSS_STACK_DEPTH = 8,    /* stack cut at the depth limit */
+    HG_LOSS_STACK_NO_RULE = 9,  /* stack ended early: code without unwind information */
+    HG_LOSS_STACK_BOUNDS = 10,  /* stack ended early: a frame pointed outside the stack */
+    HG_LOSS_STACK_BAD_RULE = 11, /* stack ended early: unwind information not understood */
+    HG_LOSS_HISTOGRAM = 12,     /* value not in a histogram: no room for one */
+    HG_LOSS_SNAPSHOT = 13,      /* snapshot skipped or thinned before its time */
+    HG_LOSS_THREAD = 14,        /* event of a thread that no record could be made for */
+    HG_LOSS_COUNT = 15,
+};
+#define HG_LOSS_SLOTS 16u
+
+/* How the recorder did its work; indexes hg_thread_record.stats. */
+enum hg_stat {
+    HG_STAT_WALKS = 0,          /* stacks walked */
+    HG_STAT_FRAMES = 1,         /* frames walked */
+    HG_STAT_STACK_HITS = 2,     /* stacks found in the thread's own cache */
+    HG_STAT_RULE_MISSES = 3,    /* unwind rules parsed */
+    HG_STAT_FOREIGN_WALKS = 4,  /* walks on a stack that is not the thread's own */
+    HG_STAT_SLOW_WALKS = 5,     /* walks redone with every register tracked */
+    HG_STAT_COUNT = 6,
+};
+#define HG_STAT_SLOTS 8u
+
+/* ---- directory ------------------------------------------------------------------------- */
+
+enum hg_kind {
+    HG_KIND_NONE = 0, /* abandoned extent, skip */
+    HG_KIND_DIRECTORY = 1,
+    HG_KIND_STRINGS = 2,
+    HG_KIND_MODULES = 3,
+    HG_KIND_NODES = 4,
+    HG_KIND_SITES = 5,
+    HG_KIND_THREADS = 6,
+    HG_KIND_COUNTERS = 7,
+    HG_KIND_HISTOGRAMS = 8,
+    HG_KIND_LEDGER = 9,
+    HG_KIND_LARGE = 10,
+    HG_KIND_TIMELINE = 11,
+    HG_KIND_SNAPSHOTS = 12,
+};
+
+/* One extent. `first` is the index of its first record (NODES, SITES, MODULES, THREADS, COUNTERS:
+ * the site id; HISTOGRAMS), the offset of its first byte (STRINGS), the heap address it starts to
+ * cover (LEDGER), the segment number (LARGE) or the arena number 0 or 1 (TIMELINE, SNAPSHOTS).
+ * `owner` is the shard (COUNTERS), else 0. */
+struct hg_extent {
+    uint32_t kind;
+    uint32_t owner;
+    uint64_t offset; /* in the file */
+    uint64_t length; /* in bytes; reserved step by step, unreserved parts read as zero */
+    uint64_t first;
+};
+
+/* A directory block: the first one follows the header page, later ones are extents of their own.
+ * `count` entries are valid; `next` is the file offset of the next block, 0 if none. */
+struct hg_directory {
+    uint64_t next;
+    uint64_t count; /* published after the entries */
+    uint64_t capacity;
+    uint64_t reserved;
+    struct hg_extent entries[];
+};
+
+/* ---- tables ------------------------------------------------------------------------------ */
+
+/* A loaded object, or rather one generation of it: an address range reused after dlclose is
+ * another module. A node with id n and an address in [start, end) belongs to the module for which
+ * node_first <= n < node_end. Visible when `start` is non-zero. */
+struct hg_module {
+    uint64_t start;
+    uint64_t end;
+    uint64_t bias;       /* run-time address minus address in the file */
+    uint32_t node_first; /* nodes from here on may belong to it */
+    uint32_t node_end;   /* first node that no longer may; 0xffffffff while loaded */
+    uint32_t path;       /* offset in STRINGS */
+    uint32_t build_id_length;
+    uint8_t build_id[32];
+    uint64_t file_size;     /* of the file when it was first seen; 0 unknown */
+    uint64_t file_mtime_ns; /* of the file when it was first seen; 0 unknown */
+    uint32_t flags;         /* HG_MODULE_* */
+    uint32_t reserved[5];
+};
+#define HG_MODULE_MAIN 1u   /* the executable */
+#define HG_MODULE_VDSO 2u   /* provided by the kernel, no file */
+#define HG_MODULE_LOADER 4u /* the dynamic loader */
+
+/* A node of the call tree: one return address called from its parent. Node 0 is the root and has
+ * no record. An address below HG_PSEUDO_END is no code but the reason why the stack ends there.
+ * Visible when `address` is non-zero. */
+struct hg_node {
+    uint64_t address;
+    uint32_t parent;
+    uint32_t site; /* the site whose innermost frame this is, or 0 */
+};
+enum hg_pseudo {
+    HG_PSEUDO_DEPTH = 1,    /* cut at the depth limit: outer frames are missing */
+    HG_PSEUDO_NO_RULE = 2,  /* code without unwind information */
+    HG_PSEUDO_BOUNDS = 3,   /* a frame pointed outside the stack */
+    HG_PSEUDO_BAD_RULE = 4, /* unwind information not understood */
+    HG_PSEUDO_OTHER = 5,    /* "all other stacks": the call tree is full */
+};
+#define HG_PSEUDO_END 4096u
+
+/* A site: a distinct stack. Site 0 is no site; site 1 stands for all stacks that found no room.
+ * Visible when `node` is non-zero. */
+struct hg_site {
+    uint32_t node;
+    uint32_t depth;      /* real frames, pseudo frames not counted */
+    uint64_t first_seen; /* ns since start */
+};
+
+/* One site's counters in one shard. The site's value is the sum over shards; in one shard a
+ * difference may be negative (allocated here, freed there).
+ * Live at the process's peak, for one line: if header.peak_rising, its live value; else if
+ * epoch == header.peak_epoch, the saved value; else its live value. */
+struct hg_counters {
+    uint64_t allocations; /* a realloc that resized a block counts as a free and an allocation */
+    uint64_t frees;
+    uint64_t bytes_allocated;
+    uint64_t bytes_freed;
+    int64_t saved_bytes;  /* live bytes when the peak of `epoch` was reached */
+    int64_t saved_blocks; /* live blocks then */
+    uint32_t epoch;
+    uint8_t size_bucket;     /* HG_BUCKET_NONE, HG_BUCKET_MANY, or the one bucket of all sizes so far, plus 1 */
+    uint8_t lifetime_bucket; /* likewise for lifetimes */
+    uint16_t reserved0;
+    uint64_t temporary; /* freed before the thread's next allocation */
+    uint64_t largest;   /* requested size */
+    uint64_t smallest_inverted; /* ~smallest requested size; 0 when there was none */
+    uint64_t realloc_in_place;  /* reallocs that arrived here and kept their address */
+    uint64_t realloc_moved;     /* reallocs that arrived here and moved */
+    uint64_t realloc_away;      /* frees that were the leaving side of a realloc */
+    uint32_t size_histogram;     /* index in HISTOGRAMS, valid with HG_BUCKET_MANY */
+    uint32_t lifetime_histogram; /* likewise */
+    uint64_t reserved1[2];
+};
+#define HG_BUCKET_NONE 0u
+#define HG_BUCKET_MANY 255u
+#define HG_COUNTERS_PER_EXTENT 512u
+
+/* Log2 buckets: bucket 0 holds the value 0, bucket b the values in [2^(b-1), 2^b); the last one
+ * everything above. Sizes in bytes, lifetimes in ticks. When all values of a line fell in one
+ * bucket there is no histogram: the line's counters imply it (sizes: allocations; lifetimes:
+ * frees - realloc_away). */
+#define HG_BUCKETS 48u
+struct hg_histogram {
+    uint64_t bucket[HG_BUCKETS];
+};
+
+/* The ledger: one 8-byte record per granule (header.granule_shift) of heap, at the granule in
+ * which a live block starts:  size:16 | birth:26 | site:22 (low bits first). Zero: no block starts
+ * here. Blocks of 64 KiB and more, and blocks at addresses above 2^47, are in LARGE. */
+#define HG_LEDGER_SIZE_BITS 16u
+#define HG_LEDGER_BIRTH_BITS 26u
+#define HG_LEDGER_SITE_BITS 22u
+#define HG_LEDGER_RECORDS 32768u /* per LEDGER extent */
+#define HG_MAX_SITES (1u << HG_LEDGER_SITE_BITS)
+
+/* Birth codes: ticks since start, exact below 2^23, then with 22 significant bits below the top
+ * one:  code < 2^23: ticks = code;  else e = code >> 22, ticks = (2^22 + (code & (2^22-1))) << (e-1). */
+#define HG_TICK_SHIFT 20u /* one tick is 2^20 ns, about a millisecond */
+#define HG_BIRTH_MANTISSA_BITS 22u
+
+/* A large block. Segments are open-addressed tables; a slot with address 0 is free. Visible when
+ * `address` is above 1 (1: being filled). */
+struct hg_large {
+    uint64_t address;
+    uint64_t size;
+    uint32_t site;
+    uint32_t birth; /* birth code */
+    uint64_t reserved;
+};
+
+/* A thread that allocated or freed. The process's totals are the sums over these records. A shard
+ * may have served several threads, one after the other.
+ * Visible when `tid` is non-zero. */
+struct hg_thread_record {
+    uint32_t tid;
+    uint32_t shard;
+    char name[16];
+    uint64_t first_seen; /* ns since start */
+    uint64_t last_seen;  /* ns since start, refreshed now and then */
+    uint64_t allocations;
+    uint64_t frees;
+    uint64_t bytes_allocated;
+    uint64_t bytes_freed;
+    uint64_t usable_allocated; /* bytes the allocator really set aside */
+    uint64_t usable_freed;
+    uint64_t temporary;
+    uint64_t reallocs;  /* also counted once each in allocations and frees */
+    int64_t unflushed;  /* live bytes not yet in header.live_flushed */
+    uint64_t stats[HG_STAT_SLOTS];
+    uint64_t losses[HG_LOSS_SLOTS];
+    uint64_t reserved[26];
+};
+
+/* Totals at one moment. TIMELINE arenas are arrays of these behind an hg_arena. */
+struct hg_point {
+    uint64_t time; /* ns since start */
+    uint64_t live_bytes;
+    uint64_t live_blocks;
+    uint64_t allocations;
+    uint64_t bytes_allocated;
+    uint64_t peak_bytes; /* highest live_bytes until then */
+    uint64_t usable_bytes;
+    uint64_t reserved;
+};
+
+/* TIMELINE and SNAPSHOTS each have two arenas; header.*_arena names the one in use. When it is
+ * full a thinned copy is written to the other and header.*_arena flips, so a reader (and a kill)
+ * finds a whole one at any moment. */
+struct hg_arena {
+    uint64_t used;  /* bytes behind this struct, published after them */
+    uint64_t count; /* entries in them */
+    uint64_t capacity;
+    uint64_t generation; /* how often thinned */
+    uint64_t reserved[4];
+};
+
+/* A snapshot: this header, then `length` bytes of deltas against the snapshot before it (the first
+ * in an arena: against nothing). One delta: varint(site - previous site in this snapshot), then
+ * zigzag varints of the change in live_blocks, live_bytes, allocations, bytes_allocated.
+ * Entries start 8-byte aligned. */
+struct hg_snapshot {
+    uint64_t time; /* ns since start */
+    uint32_t length;
+    uint32_t sites; /* deltas in it */
+    struct hg_point totals;
+};
+
+/* ---- header -------------------------------------------------------------------------------- */
+
+struct hg_header {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t arch;
+    uint32_t header_size; /* of this struct */
+    uint32_t pid;
+    uint32_t parent_pid;
+    uint32_t uid;
+    uint64_t process_start; /* field 22 of /proc/PID/stat, to tell a reused pid; 0 unknown */
+    uint64_t start_wall_ns; /* CLOCK_REALTIME when the recording began */
+    uint64_t start_mono_ns; /* CLOCK_MONOTONIC_COARSE then; times are relative to it */
+    uint64_t end_ns;        /* ns since start when the process was seen to end; 0 if not */
+    uint32_t state;         /* enum hg_state */
+    uint32_t exit_status;
+    uint32_t exit_signal;
+    uint32_t ladder; /* enum hg_ladder */
+    uint32_t ladder_reason;
+    uint32_t flags; /* HG_FLAG_* */
+    uint64_t ladder_ns; /* ns since start of the last step down */
+
+    /* the file */
+    uint64_t capacity;  /* bytes of file it may use */
+    uint64_t used;      /* bytes of file in use, multiple of HG_STEP */
+    uint64_t directory; /* offset of the first directory block */
+    uint64_t file_reserved_bytes; /* bytes of file really reserved: our memory in the file */
+    uint64_t private_bytes;       /* our memory outside the file */
+
+    /* how it was recorded */
+    uint32_t granule_shift;
+    uint32_t depth_limit;
+    uint64_t snapshot_interval_ns;
+    uint64_t snapshot_churn_bytes; /* 0: by time only */
+    uint64_t sample_bytes;         /* 0: exact */
+    uint64_t memory_budget;        /* 0: none */
+    uint64_t session;              /* shared by all processes of one `heapglass run` */
+
+    /* table sizes: records handed out, some may not be visible yet */
+    uint64_t strings_used; /* bytes */
+    uint32_t modules;
+    uint32_t nodes;
+    uint32_t sites;
+    uint32_t threads;
+    uint32_t shards;
+    uint32_t histograms;
+    uint32_t large_segments;
+    uint32_t timeline_arena;
+    uint32_t snapshots_arena;
+    uint32_t recording_number; /* which recording of this pid, from 0 (exec chains) */
+
+    /* the peak */
+    uint64_t peak_bytes;
+    uint64_t peak_ns; /* ns since start */
+    uint32_t peak_epoch;
+    uint32_t peak_rising;  /* the process is at its peak right now */
+    int64_t live_flushed;  /* live bytes, but for the threads' `unflushed` */
+    uint64_t peak_error_bytes; /* how far peak_bytes may be below the truth */
+
+    uint64_t losses[HG_LOSS_SLOTS]; /* those no thread record could be found for */
+
+    /* NUL-terminated, cut where too long */
+    char executable[512];
+    char working_directory[512];
+    char command_line[1024]; /* arguments, each NUL-terminated; an empty one ends the list early only at the end */
+    char host[64];
+    uint32_t command_line_length;
+    uint32_t command_line_cut; /* 1 when arguments are missing */
+    char allocator[64];        /* file name of the object the real malloc is in */
+    char options[256];         /* HEAPGLASS_* as given, NUL-separated */
+};
+
+#define HG_FLAG_FORKED 1u         /* forked without exec from a recorded process */
+#define HG_FLAG_NO_POPULATE 2u    /* kernel without MADV_POPULATE_WRITE: space was reserved up front */
+#define HG_FLAG_MULTI_THREADED 4u /* more than one thread was seen */
+#define HG_FLAG_TRUNCATED 8u      /* cut to what is used */
+
+#if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+_Static_assert(sizeof(struct hg_extent) == 32, "extent");
+_Static_assert(sizeof(struct hg_directory) == 32, "directory");
+_Static_assert(sizeof(struct hg_module) == 112, "module");
+_Static_assert(sizeof(struct hg_node) == 16, "node");
+_Static_assert(sizeof(struct hg_site) == 16, "site");
+_Static_assert(sizeof(struct hg_counters) == 128, "counters");
+_Static_assert(sizeof(struct hg_histogram) == 384, "histogram");
+_Static_assert(sizeof(struct hg_large) == 32, "large");
+_Static_assert(sizeof(struct hg_thread_record) == 512, "thread");
+_Static_assert(sizeof(struct hg_point) == 64, "point");
+_Static_assert(sizeof(struct hg_arena) == 64, "arena");
+_Static_assert(sizeof(struct hg_snapshot) == 80, "snapshot");
+_Static_assert(sizeof(struct hg_header) <= HG_PAGE, "header");
+#endif
+
+#endif
