@@ -1,0 +1,38 @@
+/* Words every file of the core uses. No state, no functions with side effects. */
+#ifndef HG_BASE_H
+#define HG_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format.h"
+
+#define HG_LIKELY(x) __builtin_expect(!!(x), 1)
+#define HG_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define HG_NOINLINE __attribute__((noinline))
+#define HG_INLINE static inline __attribute__((always_inline))
+#define HG_EXPORT __attribute__((visibility("default")))
+
+/* Shared words are plain integers; these say how they are touched. */
+#define hg_load(p) __atomic_load_n((p), __ATOMIC_RELAXED)
+#define hg_load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define hg_store(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
+#define hg_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+#define hg_add_shared(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
+#define hg_exchange(p, v) __atomic_exchange_n((p), (v), __ATOMIC_ACQ_REL)
+#define hg_swap(p, expected, v) \
+    __atomic_compare_exchange_n((p), (expected), (v), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
+
+/* Add to a counter that one thread writes and others may read at any time. */
+#define hg_add_own(p, v) hg_store((p), hg_load(p) + (v))
+
+#define HG_MAX_DEPTH 4096u
+#define HG_ADDRESS_BITS 47u
+
+/* Number of bits needed to write `value`: 0 for 0, 1 for 1, 2 for 2 and 3, ... */
+HG_INLINE uint32_t hg_bit_width(uint64_t value) {
+    return value ? 64u - (uint32_t)__builtin_clzll(value) : 0u;
+}
+
+#endif

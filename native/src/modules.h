@@ -1,0 +1,40 @@
+/* Loaded objects: which one an address belongs to, and where its unwind information is.
+ *
+ * Owns the list of code objects seen so far and writes each into the recording's MODULES table.
+ * Never takes a lock of the dynamic loader: objects are found with _dl_find_object (glibc 2.35 on),
+ * which is lock-free. Objects enter when an address in them is first seen; they leave when the
+ * loader, freeing memory, is found to have forgotten them. */
+#ifndef HG_MODULES_H
+#define HG_MODULES_H
+
+#include "base.h"
+
+struct hg_code {
+    uintptr_t start, end;      /* mapped range */
+    uintptr_t bias;            /* run-time address minus address in the file */
+    const uint8_t *eh_frame_hdr; /* NULL: no unwind information */
+    const void *link_map;
+    uint32_t module;           /* index in the MODULES table */
+    bool retired;
+};
+
+/* Fresh state; called when a recording starts, also in a forked child. False: no memory. */
+bool hg_modules_start(void);
+
+/* The object that `pc` lies in, or NULL. Lock-free, signal-safe; may append a new object. */
+const struct hg_code *hg_modules_find(uintptr_t pc);
+
+/* The dynamic loader's own code; a free() that comes from there may end a dlclose. */
+extern uintptr_t g_loader_start, g_loader_end;
+HG_INLINE bool hg_modules_is_loader(uintptr_t pc) {
+    return pc - g_loader_start < g_loader_end - g_loader_start;
+}
+
+/* See which objects the loader has dropped; retire them, their unwind rules and (through
+ * hg_stacks_retire) the call-tree nodes in them. Called when hg_modules_is_loader(caller of free). */
+void hg_modules_check_unloaded(void);
+
+/* Moves on whenever an object is retired: per-thread caches of stacks are stale then. */
+extern uint32_t g_modules_generation;
+
+#endif

@@ -1,0 +1,155 @@
+/* The kernel's door; the only file of the core that makes system calls. */
+#include "sys.h"
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+
+#if defined(__x86_64__)
+#include "sys_x86_64.h"
+#else
+#error "heapglass: add sys_<architecture>.h for this machine"
+#endif
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+#define CALL0(n) hg_syscall((n), 0, 0, 0, 0, 0, 0)
+#define CALL1(n, a) hg_syscall((n), (long)(a), 0, 0, 0, 0, 0)
+#define CALL2(n, a, b) hg_syscall((n), (long)(a), (long)(b), 0, 0, 0, 0)
+#define CALL3(n, a, b, c) hg_syscall((n), (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define CALL4(n, a, b, c, d) hg_syscall((n), (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+
+static uint64_t g_private_bytes;
+
+static void *map_anonymous(size_t size, int advice) {
+    long p = hg_syscall(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p < 0 && p > -4096) return NULL;
+    if (CALL3(SYS_madvise, p, size, advice) < 0) {
+        CALL2(SYS_munmap, p, size);
+        return NULL;
+    }
+    hg_add_shared(&g_private_bytes, size);
+    return (void *)p;
+}
+
+void *hg_sys_map_private(size_t size) { return map_anonymous(size, MADV_DONTFORK); }
+
+void *hg_sys_map_wiped(size_t size) { return map_anonymous(size, MADV_WIPEONFORK); }
+
+void hg_sys_unmap(void *memory, size_t size) {
+    CALL2(SYS_munmap, memory, size);
+    hg_add_shared(&g_private_bytes, -(uint64_t)size);
+}
+
+uint64_t hg_sys_private_bytes(void) { return hg_load(&g_private_bytes); }
+
+void hg_sys_forget_maps(void) { hg_store(&g_private_bytes, 0); }
+
+int hg_sys_open(const char *path, int flags, uint32_t mode) {
+    return (int)CALL4(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+int hg_sys_close(int fd) { return (int)CALL1(SYS_close, fd); }
+
+long hg_sys_read(int fd, void *buffer, size_t size) { return CALL3(SYS_read, fd, buffer, size); }
+
+long hg_sys_write(int fd, const void *buffer, size_t size) {
+    return CALL3(SYS_write, fd, buffer, size);
+}
+
+int hg_sys_truncate_fd(int fd, uint64_t size) { return (int)CALL2(SYS_ftruncate, fd, size); }
+
+int hg_sys_allocate_fd(int fd, uint64_t size) {
+    return (int)CALL4(SYS_fallocate, fd, 0, 0, size);
+}
+
+int hg_sys_unlink(const char *path) { return (int)CALL3(SYS_unlinkat, AT_FDCWD, path, 0); }
+
+int hg_sys_stat(const char *path, struct stat *out) {
+    return (int)CALL4(SYS_newfstatat, AT_FDCWD, path, out, 0);
+}
+
+int hg_sys_stat_fd(int fd, struct stat *out) { return (int)CALL2(SYS_fstat, fd, out); }
+
+void hg_sys_write_in_place(int fd) {
+    long flags = 0;
+    if (CALL3(SYS_ioctl, fd, FS_IOC_GETFLAGS, &flags) < 0) return;
+    flags |= FS_NOCOW_FL;
+    CALL3(SYS_ioctl, fd, FS_IOC_SETFLAGS, &flags);
+}
+
+void *hg_sys_map_file(int fd, uint64_t size) {
+    long p = hg_syscall(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                        fd, 0);
+    if (p < 0 && p > -4096) return NULL;
+    /* A child that could write here would corrupt its parent's recording. */
+    if (CALL3(SYS_madvise, p, size, MADV_DONTFORK) < 0) {
+        CALL2(SYS_munmap, p, size);
+        return NULL;
+    }
+    return (void *)p;
+}
+
+int hg_sys_populate(void *memory, size_t size) {
+    return (int)CALL3(SYS_madvise, memory, size, MADV_POPULATE_WRITE);
+}
+
+long hg_sys_readlink(const char *path, char *buffer, size_t size) {
+    return CALL4(SYS_readlinkat, AT_FDCWD, path, buffer, size);
+}
+
+long hg_sys_getcwd(char *buffer, size_t size) { return CALL2(SYS_getcwd, buffer, size); }
+
+uint64_t hg_sys_limit(int resource) {
+    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+    CALL4(SYS_prlimit64, 0, resource, NULL, &limit);
+    return limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur;
+}
+
+uint32_t hg_sys_pid(void) { return (uint32_t)CALL0(SYS_getpid); }
+uint32_t hg_sys_parent_pid(void) { return (uint32_t)CALL0(SYS_getppid); }
+uint32_t hg_sys_tid(void) { return (uint32_t)CALL0(SYS_gettid); }
+uint32_t hg_sys_uid(void) { return (uint32_t)CALL0(SYS_getuid); }
+
+bool hg_sys_thread_alive(uint32_t pid, uint32_t tid) {
+    return CALL3(SYS_tgkill, pid, tid, 0) != -3 /* ESRCH */;
+}
+
+void hg_sys_thread_name(char name[16]) { CALL2(SYS_prctl, PR_GET_NAME, name); }
+
+void hg_sys_host_name(char *buffer, size_t size) {
+    struct utsname names;
+    if (CALL1(SYS_uname, &names) < 0) return;
+    for (size_t i = 0; i + 1 < size && names.nodename[i]; i++) buffer[i] = names.nodename[i];
+}
+
+void hg_sys_yield(void) { CALL0(SYS_sched_yield); }
+
+bool hg_sys_readable(uintptr_t address) {
+    /* rt_sigprocmask copies the set in before it looks at `how`: an impossible `how` makes it a
+     * test for readability with no effect (EFAULT or EINVAL). */
+    return CALL4(SYS_rt_sigprocmask, ~0L, address, NULL, 8) != -14 /* EFAULT */;
+}
+
+void hg_sys_say(const char *const *parts) {
+    char line[1024];
+    size_t length = 0;
+    static const char prefix[] = "heapglass: ";
+    for (const char *c = prefix; *c; c++) line[length++] = *c;
+    for (; *parts; parts++) {
+        for (const char *c = *parts; *c && length < sizeof line - 1; c++) line[length++] = *c;
+    }
+    line[length++] = '\n';
+    hg_sys_write(2, line, length);
+}

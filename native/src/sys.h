@@ -1,0 +1,57 @@
+/* Everything the core asks of the kernel. Results are as the kernel gives them: a negative errno
+ * on failure; errno itself is never touched. */
+#ifndef HG_SYS_H
+#define HG_SYS_H
+
+#include <sys/stat.h>
+
+#include "base.h"
+
+/* Private zeroed memory that a forked child does not inherit; NULL when refused. Counted. */
+void *hg_sys_map_private(size_t size);
+/* Private zeroed memory that a forked child finds zeroed again; NULL when refused. Counted. */
+void *hg_sys_map_wiped(size_t size);
+void hg_sys_unmap(void *memory, size_t size);
+/* Bytes handed out by the two above since the last call of hg_sys_forget_maps(). */
+uint64_t hg_sys_private_bytes(void);
+void hg_sys_forget_maps(void);
+
+int hg_sys_open(const char *path, int flags, uint32_t mode);
+int hg_sys_close(int fd);
+long hg_sys_read(int fd, void *buffer, size_t size);
+long hg_sys_write(int fd, const void *buffer, size_t size);
+int hg_sys_truncate_fd(int fd, uint64_t size);
+int hg_sys_allocate_fd(int fd, uint64_t size);
+int hg_sys_unlink(const char *path);
+int hg_sys_stat(const char *path, struct stat *out);
+int hg_sys_stat_fd(int fd, struct stat *out);
+/* Ask a copy-on-write file system to write this new file in place. Best effort. */
+void hg_sys_write_in_place(int fd);
+/* Map `size` bytes of a file shared and writable, not inherited over fork; NULL when refused. */
+void *hg_sys_map_file(int fd, uint64_t size);
+/* Make sure stores to this range cannot fail; 0, or a negative errno (EFAULT: no space). */
+int hg_sys_populate(void *memory, size_t size);
+long hg_sys_readlink(const char *path, char *buffer, size_t size);
+/* Current directory into `buffer`, with its NUL; its length with the NUL, or a negative errno. */
+long hg_sys_getcwd(char *buffer, size_t size);
+/* Soft limit of `resource`, UINT64_MAX when there is none. */
+uint64_t hg_sys_limit(int resource);
+
+uint32_t hg_sys_pid(void);
+uint32_t hg_sys_parent_pid(void);
+uint32_t hg_sys_tid(void);
+uint32_t hg_sys_uid(void);
+/* False only when this process surely has no such thread any more. */
+bool hg_sys_thread_alive(uint32_t pid, uint32_t tid);
+void hg_sys_thread_name(char name[16]);
+void hg_sys_host_name(char *buffer, size_t size);
+void hg_sys_yield(void);
+
+/* Whether the 8 bytes at `address` can be read; never faults. */
+bool hg_sys_readable(uintptr_t address);
+
+/* One line on stderr, prefixed with "heapglass: "; parts end with NULL. Cut at 1 KiB. */
+void hg_sys_say(const char *const *parts);
+#define HG_SAY(...) hg_sys_say((const char *const[]){__VA_ARGS__, NULL})
+
+#endif

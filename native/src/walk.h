@@ -1,0 +1,32 @@
+/* The stack walk: from the caller of a hook outwards to the thread's first frame.
+ *
+ * Without frame pointers, libgcc or libunwind: rules from .eh_frame (rules.h) say for each return
+ * address where the caller's frame is. Never reads outside readable stack memory, never locks,
+ * never allocates, bounded by the depth limit; callable from a signal handler. */
+#ifndef HG_WALK_H
+#define HG_WALK_H
+
+#include "base.h"
+
+/* Where a hook was called from: its return address, and the caller's stack and frame pointers as
+ * they will be when the hook returns. */
+struct hg_caller {
+    uintptr_t pc, sp, bp;
+};
+
+/* One thread's walker; zero-initialised is ready. */
+struct hg_walker {
+    uintptr_t stack_lo, stack_hi; /* the part of the thread's own stack known to be readable */
+    uint32_t end;                 /* of the last walk: 0 complete, else enum hg_pseudo */
+    uint32_t depth;               /* of the last walk: frames found */
+    uint64_t stats[HG_STAT_SLOTS]; /* FRAMES, RULE_MISSES, FOREIGN_WALKS, SLOW_WALKS */
+    uintptr_t frames[HG_MAX_DEPTH]; /* of the last walk: return addresses, innermost first */
+};
+
+/* Fresh rules; called when a recording starts, also in a forked child. False: no memory. */
+bool hg_walk_start(void);
+
+/* Walk from `caller` at most `limit` frames; frames[0] is caller->pc. Fills frames, depth, end. */
+void hg_walk(struct hg_walker *walker, const struct hg_caller *caller, uint32_t limit);
+
+#endif

@@ -1,0 +1,33 @@
+"""The errors a user may meet.
+
+HeapglassError            one clear sentence, an exit code, never a traceback
+├── RecordingError        a file that is no recording, is corrupt, or is of a newer version
+├── LaunchError           the program cannot be started or cannot be recorded (125, 126, 127)
+└── UsageError            the command line does not make sense (2)
+"""
+
+from __future__ import annotations
+
+
+class HeapglassError(Exception):
+    """Something the user can act on; `str()` of it is the whole message."""
+
+    exit_code = 1
+
+
+class RecordingError(HeapglassError):
+    """The recording cannot be read."""
+
+
+class LaunchError(HeapglassError):
+    """The program was not started; exit codes as env(1) has them."""
+
+    def __init__(self, message: str, exit_code: int = 125) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+class UsageError(HeapglassError):
+    """The arguments contradict each other or name something that does not exist."""
+
+    exit_code = 2

@@ -1,0 +1,42 @@
+"""What a heap looks like to everything above: frozen values and the `HeapSource` protocol.
+
+No I/O, no clock, no environment. Tables with one row per site or block are numpy columns;
+everything else is a small dataclass.
+"""
+
+from heapglass.model.process import (
+    Loss,
+    LossKind,
+    Losses,
+    Module,
+    Process,
+    ProcessState,
+    Recorder,
+    Thread,
+    Totals,
+)
+from heapglass.model.source import HeapSource
+from heapglass.model.stack import Frame, FrameAddress, Pseudo, Stack
+from heapglass.model.tables import BlockTable, Histogram, SiteTable, Snapshot, Timeline
+
+__all__ = [
+    "BlockTable",
+    "Frame",
+    "FrameAddress",
+    "HeapSource",
+    "Histogram",
+    "Loss",
+    "LossKind",
+    "Losses",
+    "Module",
+    "Process",
+    "ProcessState",
+    "Pseudo",
+    "Recorder",
+    "SiteTable",
+    "Snapshot",
+    "Stack",
+    "Thread",
+    "Timeline",
+    "Totals",
+]

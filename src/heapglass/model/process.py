@@ -1,0 +1,144 @@
+"""The recorded process as a whole: who it was, its totals, what the recorder missed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class ProcessState(StrEnum):
+    """How the process stands now, as far as anyone can tell."""
+
+    RUNNING = "running"
+    EXITED = "exited"
+    SIGNALED = "signaled"  # ended by a signal, seen by its launcher
+    KILLED = "killed"  # ended without notice
+    EXEC = "exec"  # replaced by another program, which has its own recording
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    pid: int
+    parent_pid: int
+    uid: int
+    executable: str
+    argv: tuple[str, ...]
+    working_directory: str
+    host: str
+    state: ProcessState
+    exit_status: int | None
+    exit_signal: int | None
+    started_wall_ns: int
+    duration_ns: int  # until its end, or until now while it runs
+    is_forked: bool
+    session: int
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Exact counts over the whole process; bytes are requested bytes."""
+
+    allocations: int
+    frees: int
+    bytes_allocated: int
+    bytes_freed: int
+    live_blocks: int
+    live_bytes: int
+    peak_bytes: int
+    peak_time_ns: int  # since the recording's start
+    temporary: int
+    reallocs: int
+    usable_live_bytes: int  # what the allocator set aside for the live blocks
+
+    @property
+    def slack_bytes(self) -> int:
+        """Bytes set aside but not asked for."""
+        return max(0, self.usable_live_bytes - self.live_bytes)
+
+
+class LossKind(StrEnum):
+    """What was not seen or had to be approximated; same order as `enum hg_loss`."""
+
+    REENTRANT = "reentrant"
+    LEDGER_FULL = "ledger_full"
+    SITES_FULL = "sites_full"
+    COUNTERS_FULL = "counters_full"
+    EARLY = "early"
+    MISSED_FREE = "missed_free"
+    UNKNOWN_FREE = "unknown_free"
+    INHERITED_FREE = "inherited_free"
+    STACK_DEPTH = "stack_depth"
+    STACK_NO_RULE = "stack_no_rule"
+    STACK_BOUNDS = "stack_bounds"
+    STACK_BAD_RULE = "stack_bad_rule"
+    HISTOGRAM = "histogram"
+    SNAPSHOT = "snapshot"
+    THREAD = "thread"
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    kind: LossKind
+    events: int
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """Every loss with a non-zero count, and how far the recorder had to step down."""
+
+    items: tuple[Loss, ...]
+    ladder: str  # "recording", "dropping" or "off"
+    reason: str  # "" while recording
+    since_ns: int  # when the last step down was, since start
+    peak_error_bytes: int  # how far the peak may be below the truth
+
+    def events(self, kind: LossKind) -> int:
+        return next((loss.events for loss in self.items if loss.kind is kind), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorder:
+    """How it was recorded and what that cost in memory."""
+
+    mode: str  # "exact" or "sampled"
+    sample_bytes: int
+    format_version: int
+    depth_limit: int
+    granule_bytes: int
+    snapshot_interval_ns: int
+    snapshot_churn_bytes: int
+    allocator: str
+    memory_bytes: int  # all of it: file and private
+    file_bytes: int
+    private_bytes: int
+    stats: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """One generation of a loaded object."""
+
+    index: int
+    path: str
+    start: int
+    end: int
+    bias: int
+    build_id: str  # hex, "" if none
+    file_size: int
+    file_mtime_ns: int
+    is_main: bool
+    is_vdso: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    tid: int
+    name: str
+    shard: int
+    first_seen_ns: int
+    last_seen_ns: int
+    allocations: int
+    frees: int
+    bytes_allocated: int
+    bytes_freed: int
+    temporary: int

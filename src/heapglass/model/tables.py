@@ -1,0 +1,86 @@
+"""Tables with one row per site, block or moment, as numpy columns of equal length."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+U64 = NDArray[np.uint64]
+I64 = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class SiteTable:
+    """One row per site, summed over threads. `id` is the site id, not the row number."""
+
+    id: I64
+    allocations: I64
+    frees: I64
+    bytes_allocated: I64
+    bytes_freed: I64
+    live_blocks: I64
+    live_bytes: I64
+    peak_blocks: I64  # live when the process was at its peak
+    peak_bytes: I64
+    temporary: I64
+    largest: I64  # -1 where the site never allocated (freed only)
+    smallest: I64  # likewise
+    realloc_in_place: I64
+    realloc_moved: I64
+    first_seen_ns: I64
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """Log2 buckets: bucket 0 counts the value 0, bucket b the values in [2^(b-1), 2^b)."""
+
+    counts: I64
+    unit: int  # what a value of 1 means: 1 (byte) or 2**20 (ns)
+
+    @property
+    def total(self) -> int:
+        return int(self.counts.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class BlockTable:
+    """The live blocks, in order of address."""
+
+    address: U64
+    size: I64  # requested bytes
+    site: I64
+    birth_ns: I64  # since the recording's start
+
+    def __len__(self) -> int:
+        return len(self.address)
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    time_ns: I64  # since the recording's start, rising
+    live_bytes: I64
+    live_blocks: I64
+    allocations: I64
+    bytes_allocated: I64
+    peak_bytes: I64
+    usable_bytes: I64
+
+    def __len__(self) -> int:
+        return len(self.time_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All sites' counters at one moment; sites that never changed until then are absent."""
+
+    time_ns: int
+    site: I64
+    live_blocks: I64
+    live_bytes: I64
+    allocations: I64
+    bytes_allocated: I64
