@@ -5,7 +5,7 @@
  * functions, nothing but fixed-width little-endian fields.
  *
  * How a reader stays safe while the target writes:
- *  - the directory is append-only; an entry is complete before directory.count covers it;
+ *  - the directory is append-only; an entry is complete before its kind is non-zero;
  *  - records of a table are filled before the word that makes them visible (named below);
  *  - counters are single 64-bit stores; two counters read together may be one event apart;
  *  - a byte never written reads as zero, and zero always means "nothing here".
@@ -115,10 +115,11 @@ struct hg_extent {
 };
 
 /* A directory block: the first one follows the header page, later ones are extents of their own.
- * `count` entries are valid; `next` is the file offset of the next block, 0 if none. */
+ * The first min(count, capacity) entries are in use; one whose kind is 0 is not valid, or not yet.
+ * `next` is the file offset of the next block, 0 if none. */
 struct hg_directory {
     uint64_t next;
-    uint64_t count; /* published after the entries */
+    uint64_t count;
     uint64_t capacity;
     uint64_t reserved;
     struct hg_extent entries[];
@@ -342,13 +343,14 @@ struct hg_header {
     uint32_t snapshots_arena;
     uint32_t recording_number; /* which recording of this pid, from 0 (exec chains) */
 
-    /* the peak */
+    /* the peak; every event reads the epoch, so what changes more often has a line of its own */
+    uint32_t peak_epoch __attribute__((aligned(64)));
+    uint32_t peak_rising; /* the process is at its peak right now */
     uint64_t peak_bytes;
     uint64_t peak_ns; /* ns since start */
-    uint32_t peak_epoch;
-    uint32_t peak_rising;  /* the process is at its peak right now */
-    int64_t live_flushed;  /* live bytes, but for the threads' `unflushed` */
     uint64_t peak_error_bytes; /* how far peak_bytes may be below the truth */
+    int64_t live_flushed __attribute__((aligned(64))); /* live bytes, but for the threads' `unflushed` */
+    uint64_t live_reserved[7];
 
     uint64_t losses[HG_LOSS_SLOTS]; /* those no thread record could be found for */
 
