@@ -1,0 +1,255 @@
+"""A heap made up in memory: a HeapSource and its names, built site by site for the tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+import numpy as np
+
+from heapglass.model import (
+    BlockTable,
+    Frame,
+    FrameAddress,
+    Histogram,
+    Loss,
+    Losses,
+    LossKind,
+    Module,
+    Process,
+    ProcessState,
+    Recorder,
+    SiteTable,
+    Stack,
+    Thread,
+    Timeline,
+    Totals,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from heapglass.model import Pseudo, Snapshot
+
+_S = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class FakeSite:
+    """Counters of one site in one shard; what is not given follows from the rest."""
+
+    frames: tuple[Frame, ...]
+    allocations: int = 0
+    frees: int = 0
+    bytes_allocated: int = 0
+    bytes_freed: int = 0
+    peak_blocks: int = 0
+    peak_bytes: int = 0
+    temporary: int = 0
+    shard: int = 0
+    cut: Pseudo | None = None
+
+    def row(self, site: int) -> dict[str, int]:
+        names = ("allocations", "frees", "bytes_allocated", "bytes_freed", "peak_blocks")
+        row = {name: getattr(self, name) for name in (*names, "peak_bytes", "temporary")}
+        row["live_blocks"] = self.allocations - self.frees
+        row["live_bytes"] = self.bytes_allocated - self.bytes_freed
+        return {"id": site, **row}
+
+
+def frame(
+    function: str,
+    file: str = "",
+    line: int = 0,
+    module: str = "/usr/bin/app",
+    *,
+    inlined: bool = False,
+) -> Frame:
+    address = 0x1000 + crc32(f"{function} {file} {line} {module}".encode())
+    return Frame(function, file, line, module, address, address - 0x1000, inlined)
+
+
+def site_table(rows: Sequence[Mapping[str, int]]) -> SiteTable:
+    columns: dict[str, Any] = {}
+    for column in fields(SiteTable):
+        columns[column.name] = np.array([row.get(column.name, 0) for row in rows], dtype=np.int64)
+    return SiteTable(**columns)
+
+
+@dataclass
+class FakeSource:
+    """Sites get the ids 2, 3, ... in the order given; sites with equal frames share one id."""
+
+    made_of: Sequence[FakeSite] = ()
+    state: ProcessState = ProcessState.EXITED
+    exit_status: int | None = 0
+    exit_signal: int | None = None
+    argv: tuple[str, ...] = ("app", "--input", "data file.txt")
+    loss_items: Mapping[LossKind, int] = field(default_factory=dict)
+    ladder: tuple[str, str, int] = ("recording", "", 0)
+    peak_error_bytes: int = 0
+    thread_names: Sequence[tuple[str, int]] = (("app", 0),)
+    sizes: Mapping[int, int] = field(default_factory=dict)
+    lifetimes: Mapping[int, int] = field(default_factory=dict)
+    mode: str = "exact"
+    stack_calls: list[int] = field(default_factory=list)
+    name: str = "app.hg"
+
+    def __post_init__(self) -> None:
+        self._ids: dict[tuple[object, ...], int] = {}
+        for made in self.made_of:
+            self._ids.setdefault((made.frames, made.cut), len(self._ids) + 2)
+
+    def _id(self, made: FakeSite) -> int:
+        return self._ids[(made.frames, made.cut)]
+
+    @property
+    def process(self) -> Process:
+        return Process(
+            pid=4242,
+            parent_pid=1,
+            uid=1000,
+            executable="/usr/bin/app",
+            argv=self.argv,
+            working_directory="/home/user",
+            host="box",
+            state=self.state,
+            exit_status=self.exit_status,
+            exit_signal=self.exit_signal,
+            started_wall_ns=1_700_000_000 * _S,
+            duration_ns=3_400_000_000,
+            is_forked=False,
+            session=7,
+        )
+
+    @property
+    def totals(self) -> Totals:
+        table = self.sites()
+        live = int(table.live_bytes.sum())
+        return Totals(
+            allocations=int(table.allocations.sum()),
+            frees=int(table.frees.sum()),
+            bytes_allocated=int(table.bytes_allocated.sum()),
+            bytes_freed=int(table.bytes_freed.sum()),
+            live_blocks=int(table.live_blocks.sum()),
+            live_bytes=live,
+            peak_bytes=int(table.peak_bytes.sum()),
+            peak_time_ns=2_100_000_000,
+            temporary=int(table.temporary.sum()),
+            reallocs=12,
+            usable_live_bytes=live + 1000,
+        )
+
+    @property
+    def losses(self) -> Losses:
+        items = tuple(Loss(kind, events) for kind, events in self.loss_items.items())
+        return Losses(items, *self.ladder, peak_error_bytes=self.peak_error_bytes)
+
+    @property
+    def recorder(self) -> Recorder:
+        return Recorder(
+            mode=self.mode,
+            sample_bytes=0 if self.mode == "exact" else 512 << 10,
+            format_version=1,
+            depth_limit=256,
+            granule_bytes=32,
+            snapshot_interval_ns=_S,
+            snapshot_churn_bytes=0,
+            allocator="libc.so.6",
+            memory_bytes=3 << 20,
+            file_bytes=2 << 20,
+            private_bytes=1 << 20,
+            stats={"walks": 10},
+        )
+
+    @property
+    def modules(self) -> Sequence[Module]:
+        main = Module(
+            index=0,
+            path="/usr/bin/app",
+            start=0x1000,
+            end=0x9000,
+            bias=0x1000,
+            build_id="ab12",
+            file_size=100,
+            file_mtime_ns=1,
+            is_main=True,
+            is_vdso=False,
+        )
+        return (main,)
+
+    @property
+    def threads(self) -> Sequence[Thread]:
+        return tuple(
+            Thread(4242 + number, name, shard, number, number + 1, 1, 1, 1, 1, 0)
+            for number, (name, shard) in enumerate(self.thread_names)
+        )
+
+    def sites(self) -> SiteTable:
+        merged: dict[int, dict[str, int]] = {}
+        for made in self.made_of:
+            row = made.row(self._id(made))
+            known = merged.setdefault(row["id"], {})
+            merged[row["id"]] = {
+                name: value if name == "id" else known.get(name, 0) + value
+                for name, value in row.items()
+            }
+        return site_table(list(merged.values()))
+
+    def sites_by_shard(self) -> Mapping[int, SiteTable]:
+        shards = sorted({made.shard for made in self.made_of})
+        return {
+            shard: site_table([m.row(self._id(m)) for m in self.made_of if m.shard == shard])
+            for shard in shards
+        }
+
+    def stack(self, site: int) -> Stack:
+        self.stack_calls.append(site)
+        made = next(made for made in self.made_of if self._id(made) == site)
+        addresses = [FrameAddress(f.address, 0) for f in made.frames if not f.is_inlined]
+        return Stack(tuple(addresses), made.cut)
+
+    def size_histogram(self, site: int | None = None) -> Histogram:
+        assert site is None
+        return Histogram(_buckets(self.sizes), 1)
+
+    def lifetime_histogram(self, site: int | None = None) -> Histogram:
+        assert site is None
+        return Histogram(_buckets(self.lifetimes), 2**20)
+
+    def blocks(self) -> BlockTable:
+        raise NotImplementedError
+
+    def timeline(self) -> Timeline:
+        raise NotImplementedError
+
+    def snapshots(self) -> Iterator[Snapshot]:
+        raise NotImplementedError
+
+
+class FakeNames:
+    """Names the frames of a FakeSource; `asked` keeps every batch of addresses it was given."""
+
+    def __init__(self, source: FakeSource, warnings: Sequence[str] = ()) -> None:
+        self.warnings = list(warnings)
+        self.asked: list[list[FrameAddress]] = []
+        self._frames: dict[FrameAddress, tuple[Frame, ...]] = {}
+        for made in source.made_of:
+            inlined: tuple[Frame, ...] = ()
+            for one in made.frames:
+                inlined = (*inlined, one)
+                if not one.is_inlined:
+                    self._frames[FrameAddress(one.address, 0)] = inlined
+                    inlined = ()
+
+    def resolve(self, addresses: Iterable[FrameAddress]) -> dict[FrameAddress, tuple[Frame, ...]]:
+        self.asked.append(list(addresses))
+        return {address: self._frames[address] for address in self.asked[-1]}
+
+
+def _buckets(counts: Mapping[int, int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    buckets = np.zeros(48, dtype=np.int64)
+    for bucket, count in counts.items():
+        buckets[bucket] = count
+    return buckets
