@@ -1,0 +1,16 @@
+/* One of two libraries that differ in a name and a number only, for dlopen_reuse.c.
+ * build: -shared -fPIC
+ */
+#include "site.h"
+
+SITE static void *site_twin_two(void) {
+    void *p = malloc(22);
+    KEEP(p);
+    return p;
+}
+
+void *twin(void) {
+    void *p = site_twin_two();
+    KEEP(p);
+    return p;
+}
