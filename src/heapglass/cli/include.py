@@ -1,0 +1,19 @@
+"""`heapglass include`: where heapglass.h is, for programs that talk to their recorder."""
+
+from __future__ import annotations
+
+import argparse
+
+from heapglass.launch.library import include_directory
+
+NAME = "include"
+HELP = "print the directory of heapglass.h"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = 'Example: cc -I"$(heapglass include)" program.c'
+
+
+def main(_args: argparse.Namespace) -> int:
+    print(include_directory())
+    return 0

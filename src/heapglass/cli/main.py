@@ -1,0 +1,123 @@
+"""From the command line to a command.
+
+Each command is a module with NAME, HELP, `configure(parser)` and `main(args) -> int`, imported
+only when it is asked for. `run` alone reads its own arguments: it is on the way of every recorded
+program, and even argparse is too much there.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol, cast
+
+from heapglass import __version__
+from heapglass.errors import HeapglassError
+
+if TYPE_CHECKING:
+    import argparse
+
+COMMANDS = {
+    "run": "run a program and record its allocations",
+    "summary": "show what a recording holds: totals, peak and the sites that matter most",
+    "table": "list allocation sites with their counters",
+    "lib": "print the path of the native library",
+    "include": "print the directory of heapglass.h",
+}
+SIGPIPE_EXIT = 141  # what a shell shows for a program ended by SIGPIPE
+INTERRUPT_EXIT = 130
+
+
+class Command(Protocol):
+    """What a command's module holds."""
+
+    NAME: str
+    HELP: str
+
+    def configure(self, parser: argparse.ArgumentParser) -> None: ...
+    def main(self, args: argparse.Namespace) -> int: ...
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command named first; whatever happens, the user sees no traceback of an error that
+    is theirs to solve."""
+    try:
+        code = _dispatch(arguments)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code
+    except HeapglassError as error:
+        _say(f"heapglass: {error}")
+        return error.exit_code
+    except BrokenPipeError:
+        # The interpreter would try once more at exit, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return SIGPIPE_EXIT
+    except KeyboardInterrupt:
+        return INTERRUPT_EXIT
+
+
+def load(name: str) -> Command:
+    from importlib import import_module  # noqa: PLC0415 (not needed by `run`)
+
+    return cast("Command", import_module(f"heapglass.cli.{name}"))
+
+
+def usage() -> str:
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:{width}}  {text}" for name, text in COMMANDS.items()]
+    return "\n".join(
+        [
+            "usage: heapglass COMMAND [ARGUMENT]...",
+            "       heapglass --version | --help",
+            "",
+            "Shows which call stacks own the memory of a native Linux program.",
+            "",
+            "commands:",
+            *lines,
+            "",
+            "'heapglass COMMAND --help' explains one of them.",
+        ]
+    )
+
+
+def _dispatch(arguments: Sequence[str]) -> int:
+    if not arguments:
+        _say(usage())
+        return 2
+    name, *rest = arguments
+    if name == "run":
+        from heapglass.cli import run  # noqa: PLC0415 (only what is asked for)
+
+        return run.run(rest)
+    if name in ("-h", "--help", "help"):
+        return _help(rest)
+    if name in ("-V", "--version"):
+        print(f"heapglass {__version__}")
+        return 0
+    if name not in COMMANDS:
+        _say(f"heapglass: there is no command '{name}'; see 'heapglass --help'")
+        return 2
+    return _run_command(name, rest)
+
+
+def _help(rest: Sequence[str]) -> int:
+    if rest and rest[0] in COMMANDS:
+        return _dispatch([rest[0], "--help"])
+    print(usage())
+    return 0
+
+
+def _run_command(name: str, arguments: Sequence[str]) -> int:
+    import argparse  # noqa: PLC0415 (not needed by `run`)
+
+    command = load(name)
+    parser = argparse.ArgumentParser(prog=f"heapglass {name}", description=command.HELP)
+    command.configure(parser)
+    return command.main(parser.parse_args(arguments))
+
+
+def _say(text: str) -> None:
+    if sys.stderr is not None:
+        print(text, file=sys.stderr)

@@ -1,0 +1,180 @@
+"""`heapglass run`: reads its own arguments, for speed; see `main`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from heapglass.errors import LaunchError
+from heapglass.launch.launcher import launch
+from heapglass.launch.options import RunOptions
+
+NAME = "run"
+HELP = "run a program and record its allocations"
+
+USAGE = """\
+usage: heapglass run [OPTION]... [--] COMMAND [ARGUMENT]...
+
+Runs COMMAND and records every allocation of it and of the programs it starts,
+with the call stacks they come from. COMMAND needs no change and no recompiling;
+it keeps its terminal, input, output and exit code.
+
+options:
+  -o, --output FILE        record to FILE (default: %e.%p.heapglass in the current
+                           directory); see "names" below
+  -f, --force              replace FILE if it is a recording
+  -q, --quiet              print nothing but errors
+      --depth N            keep at most N frames of a stack, 1 to 4096 (default: 128)
+      --no-follow          record COMMAND only, not the programs it starts
+      --snapshot SECONDS   time between two snapshots, such as 1 or 0.25; 0: none
+                           (default: 1)
+      --snapshot-churn SIZE
+                           take a snapshot also whenever SIZE bytes were allocated
+                           and freed, such as 64M; 0: never (default: 0)
+      --memory SIZE        the recording may use SIZE bytes at most, such as 512M;
+                           what no longer fits is counted (default: no limit)
+  -h, --help               print this
+
+names:
+  Each process writes a file of its own. In FILE, %p stands for its process id, %e
+  for the name of its executable, %h for the host, %t for its start time in seconds
+  since 1970, %n for the first number, from 0, that makes a new name, %% for a
+  percent sign. Where a name is taken already, the process id or a number is added.
+  Nothing is overwritten without --force.
+
+exit status:
+  COMMAND's own; 128 and the signal's number when a signal ended it; 125 when
+  heapglass itself failed, 126 when COMMAND cannot be executed, 127 when it was not
+  found.
+
+signals:
+  What is sent to heapglass is handed on to COMMAND. Keys such as ^C and ^Z reach
+  COMMAND as they do without heapglass.
+
+environment:
+  LD_PRELOAD is kept behind the library. HEAPGLASS_DEPTH, HEAPGLASS_SNAPSHOT,
+  HEAPGLASS_CHURN and HEAPGLASS_MEMORY hold where the option is not given. Where the
+  current directory is not writable, recordings go to TMPDIR, or /tmp.
+
+examples:
+  heapglass run ./server --port 8080
+  heapglass run -o before.heapglass -- sqlite3 data.db 'select count(*) from t'
+  heapglass run -q --no-follow make
+"""
+
+MOST_DEPTH = 4096
+LEAST_MEMORY = 1 << 20
+MOST_SECONDS = 10**9
+
+_SHORT = {"o": "output", "f": "force", "q": "quiet", "h": "help"}
+_WITH_VALUE = {"output", "depth", "snapshot", "snapshot-churn", "memory"}
+_SWITCHES = {"force", "quiet", "no-follow", "help"}
+
+
+def run(arguments: Sequence[str]) -> int:
+    options = parse(arguments)
+    if options is None:
+        print(USAGE, end="")
+        return 0
+    return launch(options)
+
+
+def parse(arguments: Sequence[str]) -> RunOptions | None:
+    """None: help was asked for. A LaunchError says what does not make sense."""
+    given, command = _split(arguments)
+    if "help" in given:
+        return None
+    if not command:
+        raise _usage_error("there is no command to run")
+    return RunOptions(
+        command=command,
+        output=given.get("output"),
+        is_forced="force" in given,
+        is_quiet="quiet" in given,
+        follows_children="no-follow" not in given,
+        depth=_depth(given.get("depth")),
+        snapshot_seconds=_seconds(given.get("snapshot")),
+        churn_bytes=_size("snapshot-churn", given.get("snapshot-churn"), least=0),
+        memory_bytes=_size("memory", given.get("memory"), least=LEAST_MEMORY),
+    )
+
+
+def _split(arguments: Sequence[str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The options given and, from the first word that is none, the command."""
+    given: dict[str, str] = {}
+    rest = list(arguments)
+    while rest and rest[0].startswith("-") and rest[0] != "-":
+        word = rest.pop(0)
+        if word == "--":
+            break
+        name, value = _long(word) if word.startswith("--") else _short(word, rest)
+        if name in _WITH_VALUE:
+            given[name] = _value(word, value, rest)
+        else:
+            given[name] = ""
+    return given, tuple(rest)
+
+
+def _long(word: str) -> tuple[str, str | None]:
+    name, equals, value = word[2:].partition("=")
+    if name in _SWITCHES and equals:
+        raise _usage_error(f"--{name} takes no value")
+    if name not in _SWITCHES | _WITH_VALUE:
+        raise _usage_error(f"there is no option --{name}")
+    return name, value if equals else None
+
+
+def _short(word: str, rest: list[str]) -> tuple[str, str | None]:
+    """The first of a cluster such as -fq; the others go back to `rest`."""
+    name = _SHORT.get(word[1])
+    if name is None:
+        raise _usage_error(f"there is no option -{word[1]}")
+    if name in _WITH_VALUE:
+        return name, word[2:] or None
+    if word[2:]:
+        rest.insert(0, "-" + word[2:])
+    return name, None
+
+
+def _value(word: str, value: str | None, rest: list[str]) -> str:
+    if value is None and not rest:
+        raise _usage_error(f"{word} needs a value")
+    found = rest.pop(0) if value is None else value
+    if not found:
+        raise _usage_error(f"{word.partition('=')[0]} needs a value that is not empty")
+    return found
+
+
+def _depth(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= MOST_DEPTH):
+        raise _usage_error(f"--depth {text} is not a number of frames from 1 to {MOST_DEPTH}")
+    return int(text)
+
+
+def _seconds(text: str | None) -> str | None:
+    if text is None:
+        return None
+    whole, _, fraction = text.partition(".")
+    is_number = whole.isdecimal() and (fraction + "0").isdecimal() and text.isascii()
+    if not is_number or int(whole) > MOST_SECONDS:
+        raise _usage_error(f"--snapshot {text} is not a number of seconds such as 1 or 0.25")
+    return text
+
+
+def _size(option: str, text: str | None, *, least: int) -> int | None:
+    if text is None:
+        return None
+    from heapglass.units import format_size, parse_size  # noqa: PLC0415 (rarely needed)
+
+    try:
+        size = parse_size(text)
+    except ValueError as error:
+        raise _usage_error(f"--{option}: {error}") from None
+    if not least <= size < 1 << 63:
+        raise _usage_error(f"--{option} {text} is not between {format_size(least)} and 8 EiB")
+    return size
+
+
+def _usage_error(problem: str) -> LaunchError:
+    return LaunchError(f"{problem}; see 'heapglass run --help'")

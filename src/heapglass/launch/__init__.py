@@ -1,0 +1,5 @@
+"""Starting a program with the library in it, and what is left to do when it has ended.
+
+On the way of every `heapglass run`, so nothing here imports more of the standard library than it
+needs: no pathlib, subprocess, argparse or tempfile.
+"""

@@ -1,0 +1,20 @@
+"""What the user asked of one run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """None: not given, so the environment or the library's default holds."""
+
+    command: tuple[str, ...]
+    output: str | None = None
+    is_forced: bool = False
+    is_quiet: bool = False
+    follows_children: bool = True
+    depth: int | None = None
+    snapshot_seconds: str | None = None  # checked, and as written: the library reads it too
+    churn_bytes: int | None = None
+    memory_bytes: int | None = None

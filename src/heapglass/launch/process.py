@@ -1,0 +1,134 @@
+"""The recorded process: started as if by the shell, waited for, signals handed on.
+
+The launcher must not be felt. The program keeps its terminal, process group, signal mask and
+dispositions; what is sent to the launcher alone reaches it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from heapglass.errors import LaunchError
+
+# The interpreter ignores these from its start on; the program must not inherit that. (What they
+# were before is not to be found out: a program started with SIGPIPE ignored gets the default.)
+_IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
+
+# Never handed on: they cannot be caught, stop the whole job anyway, or are about ourselves.
+_OURS = {
+    signal.SIGKILL,
+    signal.SIGSTOP,
+    signal.SIGTSTP,
+    signal.SIGTTIN,
+    signal.SIGTTOU,
+    signal.SIGCONT,
+    signal.SIGSEGV,
+    signal.SIGBUS,
+    signal.SIGFPE,
+    signal.SIGILL,
+    signal.SIGTRAP,
+    signal.SIGSYS,
+    signal.SIGABRT,
+    signal.SIGPIPE,
+}
+_AWAITED = {s for s in signal.valid_signals() if s not in _OURS}
+_SI_USER_MOST = 0  # from a process: SI_USER (0), SI_QUEUE, SI_TKILL, ... are not positive
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How the program ended: by `signal` if that is not 0."""
+
+    status: int
+    signal: int
+
+    @property
+    def exit_code(self) -> int:
+        return 128 + self.signal if self.signal else self.status
+
+
+class RecordedProcess:
+    """Starts on creation. From then on signals to the launcher wait for `wait()`, and after it
+    for ever: a ^C that ends the program must not end the launcher before its last lines."""
+
+    def __init__(
+        self, path: str, argv: tuple[str, ...], environment: Mapping[bytes, bytes]
+    ) -> None:
+        # An inherited "ignore" would have the kernel throw the exit status away. (POSIX leaves
+        # open whether a program may inherit it.)
+        if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
+        try:
+            self.pid = os.posix_spawn(
+                path, argv, environment, setsigmask=mask, setsigdef=_IGNORED_BY_PYTHON
+            )
+        except OSError as error:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+            raise _start_error(argv[0], error) from None
+
+    def wait(self) -> Ending:
+        """Until the program has ended; job control works as without us in between."""
+        while True:
+            arrived = signal.sigwaitinfo(_AWAITED)
+            if arrived.si_signo != signal.SIGCHLD:
+                self._hand_on(arrived)
+                continue
+            pid, status = os.waitpid(self.pid, os.WNOHANG | os.WUNTRACED)
+            if pid and os.WIFSTOPPED(status):
+                self._stop_too()
+            elif pid:
+                return _ending(status)
+
+    def _hand_on(self, arrived: signal.struct_siginfo) -> None:
+        """What the kernel sends (the terminal's ^C, a hang-up) the program gets itself. Of what
+        a process sends, it gets again what went to the whole process group: nothing tells the two
+        apart. An alarm set before us is the program's: timers do not pass to a child."""
+        if arrived.si_code <= _SI_USER_MOST or arrived.si_signo == signal.SIGALRM:
+            os.kill(self.pid, arrived.si_signo)
+
+    def _stop_too(self) -> None:
+        """Let the shell see that its foreground job has stopped."""
+        if not _is_foreground():
+            return
+        time.sleep(0.01)  # a job being continued is continued one process after the other
+        if _state(self.pid) == "T":
+            os.kill(os.getpid(), signal.SIGSTOP)
+            os.kill(self.pid, signal.SIGCONT)
+
+
+def _start_error(name: str, error: OSError) -> LaunchError:
+    if isinstance(error, FileNotFoundError):
+        return LaunchError(f"{name} cannot be run: its interpreter or loader is missing", 127)
+    return LaunchError(f"{name} cannot be run: {error.strerror}", 126)
+
+
+def _ending(status: int) -> Ending:
+    if os.WIFSIGNALED(status):
+        return Ending(0, os.WTERMSIG(status))
+    return Ending(os.WEXITSTATUS(status), 0)
+
+
+def _is_foreground() -> bool:
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)
+
+
+def _state(pid: int) -> str:
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""

@@ -1,0 +1,153 @@
+"""The program about to be started: where it is, and what of it can be recorded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from heapglass.errors import LaunchError
+from heapglass.symbols.executable import Executable, describe_executable
+from heapglass.symbols.raw import SymbolError
+
+SHELL = "/bin/sh"
+_DEFAULT_PATH = "/bin:/usr/bin"
+_MOST_INTERPRETERS = 4  # as many as the kernel follows
+_ST_NOSUID = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """`path` is what is executed with `argv`; `notes` what the user should know beforehand."""
+
+    path: str
+    argv: tuple[str, ...]
+    notes: tuple[str, ...]
+    recorded_as: str  # the executable, for a script its interpreter; "" when it cannot be recorded
+
+
+def find_program(command: tuple[str, ...], search_path: str | None) -> Program:
+    """Look as execvp() does; LaunchError 127 when there is none, 126 when it cannot be executed."""
+    name = command[0]
+    path = name if "/" in name else _search(name, search_path)
+    _check_executable(path, name)
+    chain = list(_chain(path, search_path))
+    last, executable = chain[-1]
+    if len(chain) == 1 and executable and executable.kind == "other" and _is_text(path):
+        # The kernel refuses it; execvp() and every shell then do this.
+        note = f"{name} has no #! line: it is run by {SHELL}, which is what is recorded"
+        return Program(SHELL, (SHELL, path, *command[1:]), (note,), SHELL)
+    notes: list[str] = []
+    if len(chain) > 1:
+        notes.append(f"{name} is a script: what is recorded is its interpreter, {last}")
+        name = last
+    obstacle, doubt = _obstacle(last, executable), _doubt(executable)
+    if obstacle or doubt:
+        notes.append(f"{name} {obstacle or doubt}")
+    return Program(path, command, tuple(notes), "" if obstacle else last)
+
+
+def _search(name: str, search_path: str | None) -> str:
+    denied = ""
+    for directory in (_DEFAULT_PATH if search_path is None else search_path).split(":"):
+        path = os.path.join(directory or ".", name)
+        if _is_executable(path):
+            return path
+        if not denied and os.path.exists(path):
+            denied = path
+    if not denied:
+        raise LaunchError(f"{name}: command not found", 127)
+    return denied
+
+
+def _is_executable(path: str) -> bool:
+    return os.access(path, os.X_OK) and not os.path.isdir(path)
+
+
+def _check_executable(path: str, name: str) -> None:
+    if _is_executable(path):
+        return
+    if not os.path.lexists(path):
+        raise LaunchError(f"{name}: no such file", 127)
+    reason = "it is a directory" if os.path.isdir(path) else "it is not executable"
+    raise LaunchError(f"{name} cannot be run: {reason}", 126)
+
+
+def _describe(path: str) -> Executable | None:
+    try:
+        return describe_executable(path)
+    except SymbolError:
+        return None  # not readable by us, or damaged: for the kernel to judge
+
+
+def _is_text(path: str) -> bool:
+    with open(path, "rb") as file:
+        return b"\0" not in file.read(256)
+
+
+def _chain(path: str, search_path: str | None) -> Iterator[tuple[str, Executable | None]]:
+    """What the kernel will look at: the file, a script's interpreter, that one's, and so on."""
+    for _ in range(_MOST_INTERPRETERS):
+        executable = _describe(path)
+        yield path, executable
+        if executable is None or not executable.script:
+            return
+        path = _behind_env(executable.script, search_path)
+
+
+def _behind_env(script: tuple[str, ...], search_path: str | None) -> str:
+    """The interpreter; for `#!/usr/bin/env python3`, what env will find."""
+    interpreter, *arguments = script
+    words = " ".join(arguments).split()
+    if os.path.basename(interpreter) != "env" or not words:
+        return interpreter
+    names = [word for word in words if not word.startswith("-") and "=" not in word]
+    try:
+        return _search(names[0], search_path) if names else interpreter
+    except LaunchError:
+        return interpreter
+
+
+def _obstacle(path: str, executable: Executable | None) -> str:
+    """Why the library cannot be in this program, or ""."""
+    machine = os.uname().machine
+    if executable is None:
+        return ""
+    if executable.kind != "elf":
+        return "is not an ELF program: it cannot be recorded"
+    if executable.bits != 64 or executable.machine != machine:
+        kind = f"{executable.bits}-bit {executable.machine}"
+        return f"is a {kind} program: the {machine} library cannot be loaded into it"
+    if executable.is_static:
+        return (
+            "is statically linked: nothing in it can be seen; "
+            "its dynamically linked children will be"
+        )
+    if gained := _gained_privilege(path):
+        return f"{gained}: the loader ignores LD_PRELOAD, so it cannot be recorded"
+    return ""
+
+
+def _doubt(executable: Executable | None) -> str:
+    """Why the library may see little although it is there, or ""."""
+    if executable is None:
+        return "cannot be read: whether it can be recorded is not known"
+    if executable.defines_malloc:
+        return "defines its own malloc: what it allocates with that will not be seen"
+    return ""
+
+
+def _gained_privilege(path: str) -> str:
+    try:
+        status = os.stat(path)
+        if os.statvfs(path).f_flag & _ST_NOSUID:
+            return ""
+    except OSError:
+        return ""
+    if status.st_mode & 0o4000 and status.st_uid != os.getuid():
+        return "is setuid"
+    if status.st_mode & 0o2010 == 0o2010 and status.st_gid != os.getgid():
+        return "is setgid"
+    if os.getuid() and "security.capability" in os.listxattr(path):
+        return "has file capabilities"
+    return ""

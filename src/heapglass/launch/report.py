@@ -1,0 +1,92 @@
+"""The closing lines of a run: what each recorded process allocated, and where to look further."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+from heapglass.launch.voice import short_name
+from heapglass.recording.glance import Glance
+from heapglass.recording.liveness import EXEC, RUNNING
+from heapglass.units import format_compact, format_count, format_duration, format_size
+
+MOST_CHILDREN = 20  # a build starts thousands
+
+LOSS_WORDS = {
+    "reentrant": "allocations inside a signal handler",
+    "ledger_full": "allocations that found no room",
+    "sites_full": "allocations without a site of their own",
+    "counters_full": "events not counted",
+    "early": "allocations before recording began",
+    "missed_free": "frees not seen",
+    "unknown_free": "frees of unknown blocks",
+    "inherited_free": "frees of blocks got from the parent process",
+    "stack_depth": "stacks cut at the depth limit",
+    "stack_no_rule": "stacks ending in code without unwind information",
+    "stack_bounds": "stacks that left their memory",
+    "stack_bad_rule": "stacks with unwind information not understood",
+    "histogram": "values in no histogram",
+    "snapshot": "snapshots skipped",
+    "thread": "events of threads without a record",
+}
+
+
+def closing_lines(glances: Sequence[Glance], pid: int, directory: str) -> Iterator[str]:
+    """For the process `pid` that was started, then for the others, as seen from `directory`."""
+    if not glances:
+        yield "nothing was recorded: no process of it loaded the library"
+        return
+    main = next((g for g in reversed(glances) if g.header.pid == pid), None)
+    if main is None:
+        yield "the program itself was not recorded, but others that it started were"
+    else:
+        yield from _main_lines(main, directory)
+    others = [g for g in glances if g is not main]
+    yield from (_child_line(g, directory) for g in others[:MOST_CHILDREN])
+    if len(others) > MOST_CHILDREN:
+        yield f"... and {format_count(len(others) - MOST_CHILDREN)} more recordings"
+
+
+def _main_lines(main: Glance, directory: str) -> Iterator[str]:
+    sums = main.sums
+    yield (
+        f"{_who(main)} ran {format_duration(main.duration_ns)}: "
+        f"{format_count(sums.allocations)} allocations, {format_size(sums.bytes_allocated)}; "
+        f"peak {format_size(main.peak_bytes)}; {_left(main)}"
+    )
+    if main.losses:
+        yield "not seen, or only in part: " + ", ".join(_losses(main))
+    if main.reason:
+        yield f"the recording stands at '{main.ladder}' because of {main.reason}"
+    yield f"recorded in {(name := short_name(main.path, directory))}; see: heapglass summary {name}"
+
+
+def _child_line(child: Glance, directory: str) -> str:
+    lost = sum(child.losses.values())
+    losses = f"; {format_compact(lost)} losses" if lost else ""
+    return (
+        f"{_who(child)}, {_standing(child)}: {format_count(child.sums.allocations)} allocations; "
+        f"peak {format_size(child.peak_bytes)}; {_left(child)}{losses}; "
+        f"in {short_name(child.path, directory)}"
+    )
+
+
+def _who(found: Glance) -> str:
+    return f"{os.path.basename(found.executable) or 'process'} ({found.header.pid})"
+
+
+def _standing(found: Glance) -> str:
+    if found.state == RUNNING:
+        return "still running"
+    return "before exec" if found.state == EXEC else "child"
+
+
+def _left(found: Glance) -> str:
+    left = "now live" if found.state == RUNNING else "live at exit"
+    sums = found.sums
+    return f"{left}: {format_size(sums.live_bytes)} in {format_count(sums.live_blocks)} blocks"
+
+
+def _losses(found: Glance) -> Iterator[str]:
+    for kind, events in found.losses.items():
+        yield f"{format_compact(events)} {LOSS_WORDS.get(kind, kind)}"

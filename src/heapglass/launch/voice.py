@@ -1,0 +1,22 @@
+"""What the launcher says: lines on stderr, never more important than the program itself."""
+
+from __future__ import annotations
+
+import sys
+
+
+def say(line: str) -> None:
+    """One line on stderr. A closed or full stderr is no reason to fail."""
+    if sys.stderr is None:
+        return
+    try:
+        sys.stderr.write(f"heapglass: {line}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        sys.stderr = None  # so that nothing is flushed at exit
+
+
+def short_name(path: str, directory: str) -> str:
+    """`path` as the user would write it from `directory`."""
+    prefix = directory.rstrip("/") + "/"
+    return path.removeprefix(prefix) if directory else path
