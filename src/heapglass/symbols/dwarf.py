@@ -1,0 +1,136 @@
+"""Source lines and inlined functions out of DWARF, by way of `symbolic` and its symcaches.
+
+The one place that knows `symbolic`; it is imported when the first module with DWARF is met.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import os
+import struct
+from pathlib import Path
+from types import ModuleType
+from typing import BinaryIO, NamedTuple, Protocol
+
+from heapglass.symbols.cache import SymbolCache, entry_name
+from heapglass.symbols.elf import ElfFile
+from heapglass.symbols.raw import SymbolError
+
+UNIT_HEADER = struct.Struct("<IHB")  # length of the rest, version, kind
+UNIT_SKELETON = 4
+UNITS_LOOKED_AT = 64
+
+
+class Location(NamedTuple):
+    """One function at an address; names are raw."""
+
+    name: str
+    file: str = ""
+    line: int = 0
+
+
+class _Found(Protocol):
+    symbol: str
+    full_path: str | None
+    line: int
+
+
+class _SymCache(Protocol):
+    """What we use of `symbolic.SymCache`, which has no types of its own."""
+
+    def lookup(self, addr: int) -> list[_Found]: ...
+    def open_stream(self) -> BinaryIO: ...
+
+
+class DwarfMissingError(SymbolError):
+    """`symbolic` cannot be imported."""
+
+
+class DwarfTable:
+    """The debug information of one module."""
+
+    def __init__(self, symcache: _SymCache, load_address: int) -> None:
+        self._symcache = symcache
+        self._load_address = load_address
+
+    def find(self, address: int) -> tuple[Location, ...]:
+        """Innermost inlined function first; empty when no source line is known.
+
+        An answer without lines comes from the symbol table, where `symbolic` takes the nearest
+        name in front of the address: that is for `symtab` to say.
+        """
+        if address < self._load_address:
+            return ()
+        found = self._symcache.lookup(address - self._load_address)
+        if not any(each.line for each in found):
+            return ()
+        return tuple(Location(each.symbol, each.full_path or "", each.line) for each in found)
+
+
+def has_dwarf(elf: ElfFile) -> bool:
+    return any(elf.section(name) for name in (".debug_info", ".zdebug_info"))
+
+
+def is_split(elf: ElfFile) -> bool:
+    """Tells whether units of it are in .dwo files, which `symbolic` does not read."""
+    section = elf.section(".debug_info")
+    if section is None or not elf.is_little_endian:
+        return False
+    at = 0
+    for _ in range(UNITS_LOOKED_AT):
+        header = elf.part(section, at, UNIT_HEADER.size)
+        if len(header) < UNIT_HEADER.size:
+            break
+        length, version, kind = UNIT_HEADER.unpack(header)
+        if version == 5 and kind == UNIT_SKELETON:
+            return True
+        at += 4 + length
+    return False
+
+
+def open_dwarf(path: str, elf: ElfFile, cache: SymbolCache) -> DwarfTable:
+    """The debug information in that file, prepared now unless the cache has it."""
+    symbolic = _import_symbolic()
+    status = Path(path).stat()
+    version = importlib.metadata.version("symbolic")
+    name = entry_name(elf.build_id, (version, path, status.st_size, status.st_mtime_ns))
+    symcache = _load(symbolic, cache, name)
+    if symcache is None:
+        symcache = _convert(symbolic, path)
+        cache.store(name, symcache.open_stream().read())
+    return DwarfTable(symcache, elf.load_address)
+
+
+def _import_symbolic() -> ModuleType:
+    try:
+        return importlib.import_module("symbolic")
+    except (ImportError, OSError) as error:
+        raise DwarfMissingError(
+            f"the package 'symbolic' cannot be used ({error}): "
+            "functions have no source lines and inlined ones do not show"
+        ) from None
+
+
+def _load(symbolic: ModuleType, cache: SymbolCache, name: str) -> _SymCache | None:
+    payload = cache.load(name)
+    if payload is None:
+        return None
+    try:
+        symcache: _SymCache = symbolic.SymCache.from_bytes(payload)
+        return symcache
+    except symbolic.SymbolicError:
+        return None
+
+
+def _convert(symbolic: ModuleType, path: str) -> _SymCache:
+    try:
+        archive = symbolic.Archive.open(os.fsencode(path))
+        found = next(archive.iter_objects(), None)
+        if found is None:
+            raise SymbolError("it holds no object")
+        symcache: _SymCache = found.make_symcache()
+        return symcache
+    except symbolic.SymbolicError as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise SymbolError(f"its debug information cannot be read: {reason}") from None
