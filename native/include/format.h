@@ -76,7 +76,7 @@ enum hg_loss {
 enum hg_stat {
     HG_STAT_WALKS = 0,          /* stacks walked */
     HG_STAT_FRAMES = 1,         /* frames walked */
-    HG_STAT_STACK_HITS = 2,     /* stacks found in the thread's own cache */
+    HG_STAT_STACK_MISSES = 2,   /* stacks not found in the thread's own cache */
     HG_STAT_RULE_MISSES = 3,    /* unwind rules parsed */
     HG_STAT_FOREIGN_WALKS = 4,  /* walks on a stack that is not the thread's own */
     HG_STAT_SLOW_WALKS = 5,     /* walks redone with every register tracked */

@@ -31,10 +31,12 @@
 
 static uint64_t g_private_bytes;
 
+static bool is_error(long result) { return result < 0 && result > -4096; }
+
 static void *map_anonymous(size_t size, int advice) {
     long p = hg_syscall(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p < 0 && p > -4096) return NULL;
+    if (is_error(p)) return NULL;
     if (CALL3(SYS_madvise, p, size, advice) < 0) {
         CALL2(SYS_munmap, p, size);
         return NULL;
@@ -89,16 +91,20 @@ void hg_sys_write_in_place(int fd) {
     CALL3(SYS_ioctl, fd, FS_IOC_SETFLAGS, &flags);
 }
 
-void *hg_sys_map_file(int fd, uint64_t size) {
-    long p = hg_syscall(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-                        fd, 0);
-    if (p < 0 && p > -4096) return NULL;
+void *hg_sys_map_file(int fd, uint64_t size, uint64_t alignment) {
+    long whole = hg_syscall(SYS_mmap, 0, (long)(size + alignment), PROT_NONE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (is_error(whole)) return NULL;
+    long start = (long)(((uint64_t)whole + alignment - 1) & ~(alignment - 1));
+    long end = whole + (long)(size + alignment);
+    if (start > whole) CALL2(SYS_munmap, whole, start - whole);
+    if (end > start + (long)size) CALL2(SYS_munmap, start + (long)size, end - start - (long)size);
+    long p = hg_syscall(SYS_mmap, start, (long)size, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0);
     /* A child that could write here would corrupt its parent's recording. */
-    if (CALL3(SYS_madvise, p, size, MADV_DONTFORK) < 0) {
-        CALL2(SYS_munmap, p, size);
-        return NULL;
-    }
-    return (void *)p;
+    if (!is_error(p) && CALL3(SYS_madvise, p, size, MADV_DONTFORK) >= 0) return (void *)p;
+    CALL2(SYS_munmap, start, size);
+    return NULL;
 }
 
 int hg_sys_populate(void *memory, size_t size) {
@@ -135,6 +141,7 @@ void hg_sys_host_name(char *buffer, size_t size) {
 }
 
 void hg_sys_yield(void) { CALL0(SYS_sched_yield); }
+void hg_sys_exit(int status) { CALL1(SYS_exit_group, status); }
 
 bool hg_sys_readable(uintptr_t address) {
     /* rt_sigprocmask copies the set in before it looks at `how`: an impossible `how` makes it a

@@ -27,8 +27,9 @@ int hg_sys_stat(const char *path, struct stat *out);
 int hg_sys_stat_fd(int fd, struct stat *out);
 /* Ask a copy-on-write file system to write this new file in place. Best effort. */
 void hg_sys_write_in_place(int fd);
-/* Map `size` bytes of a file shared and writable, not inherited over fork; NULL when refused. */
-void *hg_sys_map_file(int fd, uint64_t size);
+/* Map `size` bytes of a file shared and writable, at an address that is a multiple of `alignment`,
+ * not inherited over fork; NULL when refused. */
+void *hg_sys_map_file(int fd, uint64_t size, uint64_t alignment);
 /* Make sure stores to this range cannot fail; 0, or a negative errno (EFAULT: no space). */
 int hg_sys_populate(void *memory, size_t size);
 long hg_sys_readlink(const char *path, char *buffer, size_t size);
@@ -46,6 +47,7 @@ bool hg_sys_thread_alive(uint32_t pid, uint32_t tid);
 void hg_sys_thread_name(char name[16]);
 void hg_sys_host_name(char *buffer, size_t size);
 void hg_sys_yield(void);
+void hg_sys_exit(int status);
 
 /* Whether the 8 bytes at `address` can be read; never faults. */
 bool hg_sys_readable(uintptr_t address);

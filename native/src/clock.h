@@ -1,0 +1,40 @@
+/* Time, as cheap as it comes: the kernel's coarse monotonic clock (about 5 ns, steps of 1-4 ms). */
+#ifndef HG_CLOCK_H
+#define HG_CLOCK_H
+
+#include <time.h>
+
+#include "base.h"
+
+extern uint64_t g_clock_start; /* CLOCK_MONOTONIC_COARSE when the recording began */
+
+HG_INLINE uint64_t hg_clock_read(clockid_t id) {
+    struct timespec t;
+    clock_gettime(id, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ns since the recording began. */
+HG_INLINE uint64_t hg_clock_now(void) {
+    return hg_clock_read(CLOCK_MONOTONIC_COARSE) - g_clock_start;
+}
+
+/* Birth code of a moment: see format.h. */
+HG_INLINE uint32_t hg_clock_birth(uint64_t now_ns) {
+    uint64_t ticks = now_ns >> HG_TICK_SHIFT;
+    if (HG_LIKELY(ticks < (2u << HG_BIRTH_MANTISSA_BITS))) return (uint32_t)ticks;
+    uint32_t e = hg_bit_width(ticks) - HG_BIRTH_MANTISSA_BITS;
+    if (e > 15) return (1u << HG_LEDGER_BIRTH_BITS) - 1;
+    return e << HG_BIRTH_MANTISSA_BITS |
+           ((uint32_t)(ticks >> (e - 1)) & ((1u << HG_BIRTH_MANTISSA_BITS) - 1));
+}
+
+/* Ticks of a birth code, exact or rounded down. */
+HG_INLINE uint64_t hg_clock_ticks(uint32_t birth) {
+    if (HG_LIKELY(birth < (2u << HG_BIRTH_MANTISSA_BITS))) return birth;
+    uint32_t e = birth >> HG_BIRTH_MANTISSA_BITS;
+    uint64_t mantissa = birth & ((1u << HG_BIRTH_MANTISSA_BITS) - 1);
+    return ((1u << HG_BIRTH_MANTISSA_BITS) | mantissa) << (e - 1);
+}
+
+#endif

@@ -1,0 +1,77 @@
+#include "large.h"
+
+#include "recording.h"
+
+#define FIRST_SLOTS (HG_STEP / sizeof(struct hg_large))
+#define MAX_SEGMENTS 12u
+#define WINDOW 16u /* slots tried per segment */
+#define FILLING 1u
+
+static struct {
+    struct hg_large *segments[MAX_SEGMENTS];
+    uint64_t count; /* of blocks in all segments */
+} g_large;
+
+bool hg_large_start(void) {
+    __builtin_memset(&g_large, 0, sizeof g_large);
+    return true;
+}
+
+static struct hg_large *slot_at(uint32_t segment, uintptr_t address, uint32_t step) {
+    uint64_t slots = FIRST_SLOTS << segment;
+    uint64_t h = (address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 20;
+    return &g_large.segments[segment][(h + step) & (slots - 1)];
+}
+
+/* Segments stay reserved whole: large blocks are few, and each slot is a random page. */
+static bool add_segment(uint32_t number) {
+    uint64_t bytes = (FIRST_SLOTS << number) * sizeof(struct hg_large);
+    struct hg_large *none = NULL;
+    struct hg_large *made = hg_recording_extent(HG_KIND_LARGE, 0, number, bytes);
+    if (!made || !hg_recording_reserve(made, bytes)) return false;
+    if (hg_swap(&g_large.segments[number], &none, made)) {
+        hg_add_shared(&g_header->large_segments, 1);
+    } else {
+        hg_recording_drop(made);
+    }
+    return true;
+}
+
+static bool put_in(uint32_t segment, uintptr_t address, struct hg_block block) {
+    for (uint32_t i = 0; i < WINDOW; i++) {
+        struct hg_large *slot = slot_at(segment, address, i);
+        uint64_t empty = 0;
+        if (hg_load(&slot->address) || !hg_swap(&slot->address, &empty, FILLING)) continue;
+        hg_store(&slot->size, block.size);
+        hg_store(&slot->site, block.site);
+        hg_store(&slot->birth, block.birth);
+        hg_store_release(&slot->address, address);
+        hg_add_shared(&g_large.count, 1);
+        return true;
+    }
+    return false;
+}
+
+bool hg_large_put(uintptr_t address, struct hg_block block) {
+    for (uint32_t n = 0; n < MAX_SEGMENTS; n++) {
+        if (!hg_load_acquire(&g_large.segments[n]) && !add_segment(n)) return false;
+        if (put_in(n, address, block)) return true;
+    }
+    return false;
+}
+
+struct hg_block hg_large_take(uintptr_t address) {
+    struct hg_block none = {0};
+    if (!hg_load(&g_large.count)) return none;
+    for (uint32_t n = 0; n < MAX_SEGMENTS && hg_load_acquire(&g_large.segments[n]); n++) {
+        for (uint32_t i = 0; i < WINDOW; i++) {
+            struct hg_large *slot = slot_at(n, address, i);
+            if (hg_load_acquire(&slot->address) != address) continue;
+            struct hg_block block = {slot->size, slot->site, slot->birth};
+            hg_store_release(&slot->address, 0);
+            hg_add_shared(&g_large.count, -1);
+            return block;
+        }
+    }
+    return none;
+}

@@ -1,0 +1,12 @@
+/* Large blocks: open-addressed segments in the recording, each twice as large as the one before.
+ * Owns the LARGE extents. Lock-free; a block sits within a short window of its hash. */
+#ifndef HG_LARGE_H
+#define HG_LARGE_H
+
+#include "ledger.h"
+
+bool hg_large_start(void);
+bool hg_large_put(uintptr_t address, struct hg_block block);
+struct hg_block hg_large_take(uintptr_t address); /* site 0 when there is none */
+
+#endif

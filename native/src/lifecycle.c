@@ -1,0 +1,265 @@
+#define _GNU_SOURCE
+#include "lifecycle.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+
+#include "clock.h"
+#include "ledger.h"
+#include "modules.h"
+#include "naming.h"
+#include "options.h"
+#include "peak.h"
+#include "preload.h"
+#include "real.h"
+#include "recording.h"
+#include "sites.h"
+#include "snapshots.h"
+#include "stacks.h"
+#include "sys.h"
+#include "text.h"
+
+#define WAIT_FOR_START 1000u /* yields; then the event goes unrecorded and is counted */
+
+enum phase { UNSTARTED = 0, STARTING = 1, RECORDING = 2, OFF = 3 };
+
+/* In memory that fork zeroes. */
+struct gate {
+    uint32_t phase;
+    uint32_t early; /* allocations that came before recording could start */
+    uint32_t tid;   /* of the thread that is starting */
+};
+
+uint64_t g_clock_start;
+
+static struct gate g_no_gate; /* until memory for the real one is there */
+static struct gate *g_gate = &g_no_gate;
+static bool g_was_recording; /* survives fork: this process or an ancestor was recorded */
+static struct hg_identity g_identity;
+static char g_path[HG_PATH_BYTES];
+
+bool hg_lifecycle_is_recording(void) { return hg_load(&g_gate->phase) == RECORDING; }
+
+/* ---- start ---------------------------------------------------------------------------------- */
+
+static long read_file(const char *path, char *buffer, size_t size) {
+    int fd = hg_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0) return 0;
+    long length = hg_sys_read(fd, buffer, size);
+    hg_sys_close(fd);
+    return length > 0 ? length : 0;
+}
+
+static void learn_identity(struct hg_identity *who) {
+    who->pid = hg_sys_pid();
+    who->wall_seconds = hg_clock_read(CLOCK_REALTIME) / 1000000000u;
+    hg_sys_host_name(who->host, sizeof who->host);
+    long length = hg_sys_readlink("/proc/self/exe", who->executable, sizeof who->executable - 1);
+    who->executable[length > 0 ? length : 0] = 0;
+    if (length <= 0) hg_text_copy(who->executable, sizeof who->executable, "unknown");
+}
+
+/* Field 22 of /proc/self/stat; fields are counted from the last ')' as names may hold anything. */
+static uint64_t read_process_start(void) {
+    static char stat[1024];
+    long length = read_file("/proc/self/stat", stat, sizeof stat - 1), at = length;
+    while (at > 0 && stat[at - 1] != ')') at--;
+    for (uint32_t field = 2; at < length && field < 22; at++) {
+        if (stat[at] == ' ') field++;
+    }
+    uint64_t value = 0;
+    for (; at < length && stat[at] >= '0' && stat[at] <= '9'; at++) {
+        value = value * 10 + (uint64_t)(stat[at] - '0');
+    }
+    return value;
+}
+
+static void fill_header(void) {
+    struct hg_header *h = g_header;
+    h->version = HG_FORMAT_VERSION;
+    h->arch = HG_ARCH_X86_64;
+    h->header_size = sizeof *h;
+    h->pid = g_identity.pid;
+    h->parent_pid = hg_sys_parent_pid();
+    h->uid = hg_sys_uid();
+    h->process_start = read_process_start();
+    h->start_wall_ns = hg_clock_read(CLOCK_REALTIME);
+    h->start_mono_ns = g_clock_start;
+    h->flags |= g_was_recording ? HG_FLAG_FORKED : 0;
+    h->depth_limit = g_options.depth;
+    h->memory_budget = g_options.memory_budget;
+    h->session = g_options.session;
+    hg_text_copy(h->executable, sizeof h->executable, g_identity.executable);
+    hg_sys_getcwd(h->working_directory, sizeof h->working_directory);
+    long length = read_file("/proc/self/cmdline", h->command_line, sizeof h->command_line);
+    h->command_line_length = (uint32_t)length;
+    h->command_line_cut = length == (long)sizeof h->command_line;
+    hg_text_copy(h->host, sizeof h->host, g_identity.host);
+    hg_text_copy(h->allocator, sizeof h->allocator, hg_real_object());
+}
+
+static bool start_tables(void) {
+    hg_peak_start();
+    return hg_stacks_start() && hg_sites_start() && hg_threads_start() &&
+           hg_ledger_start(hg_real_granule_shift()) && hg_snapshots_start() &&
+           hg_modules_start() && hg_walk_start();
+}
+
+static bool start_recording(void) {
+    g_clock_start = hg_clock_read(CLOCK_MONOTONIC_COARSE);
+    learn_identity(&g_identity);
+    if (!hg_naming_create(&g_identity, g_path)) return false;
+    fill_header();
+    if (!start_tables()) {
+        hg_recording_abandon(g_path);
+        HG_SAY("not enough memory or disk space to start; this process is not recorded");
+        return false;
+    }
+    hg_store(&g_header->state, HG_STATE_RUNNING);
+    hg_store_release(&g_header->magic, HG_MAGIC);
+    return true;
+}
+
+/* One page that fork zeroes. Its address outlives forks, so it is made once. */
+static bool have_gate(void) {
+    if (g_gate != &g_no_gate) return true;
+    struct gate *made = hg_sys_map_wiped(HG_PAGE), *none = &g_no_gate;
+    if (!made) return false;
+    made->phase = STARTING;
+    made->tid = hg_sys_tid();
+    made->early = hg_load(&g_no_gate.early);
+    if (!hg_swap(&g_gate, &none, made)) hg_sys_unmap(made, HG_PAGE);
+    return true;
+}
+
+/* A program that gained rights by exec must not write files where its user says. */
+static bool is_privileged(void) { return getauxval(AT_SECURE) != 0; }
+
+/* The calling thread moved the phase to STARTING. */
+static void start(void) {
+    hg_real_resolve();
+    bool started = false;
+    if (!is_privileged() && (g_was_recording || hg_options_read())) {
+        hg_sys_forget_maps();
+        if (!have_gate()) HG_SAY("the kernel refuses memory; this process is not recorded");
+        else started = start_recording();
+        g_was_recording |= started;
+    }
+    if (started) hg_store(&g_header->losses[HG_LOSS_EARLY], hg_load(&g_gate->early));
+    hg_store_release(&g_gate->phase, started ? RECORDING : OFF);
+}
+
+/* ---- entering a hook -------------------------------------------------------------------------- */
+
+extern char **environ;
+
+static bool is_too_early(void) { return !environ; }
+
+/* Bring the process to RECORDING or OFF if it can be; true when it is RECORDING. */
+static bool be_started(bool allocates) {
+    uint32_t phase = hg_load_acquire(&g_gate->phase);
+    if (phase == RECORDING) return true;
+    if (phase == OFF || (phase == UNSTARTED && !allocates)) return false;
+    if (phase == UNSTARTED && is_too_early()) {
+        hg_add_shared(&g_gate->early, 1);
+        return false;
+    }
+    if (phase == UNSTARTED && hg_swap(&g_gate->phase, &phase, STARTING)) {
+        hg_store(&g_gate->tid, hg_sys_tid());
+        start();
+        return hg_load_acquire(&g_gate->phase) == RECORDING;
+    }
+    /* Starting may allocate (dlsym); those blocks are not the program's. */
+    if (hg_load(&g_gate->tid) == hg_sys_tid()) return false;
+    for (uint32_t i = 0; i < WAIT_FOR_START && hg_load_acquire(&g_gate->phase) == STARTING; i++) {
+        hg_sys_yield();
+    }
+    if (hg_load_acquire(&g_gate->phase) == STARTING && allocates) hg_add_shared(&g_gate->early, 1);
+    return hg_load_acquire(&g_gate->phase) == RECORDING;
+}
+
+/* The thread is inside a hook already: a signal handler that allocates, or an allocator that calls
+ * itself through our hooks. Unless the hook it was in is gone: left by longjmp. */
+static bool is_nested(struct hg_thread *thread, const struct hg_caller *caller) {
+    const struct hg_walker *w = &thread->walker;
+    bool on_own_stack = caller->sp - w->stack_lo < w->stack_hi - w->stack_lo;
+    return !on_own_stack || caller->sp <= thread->entered_sp;
+}
+
+static void count_nested(struct hg_thread *thread, bool allocates) {
+    bool by_allocator = thread->state == HG_THREAD_IN_ALLOCATOR && !hg_real_is_glibc();
+    if (allocates && !by_allocator) hg_threads_lose(thread, HG_LOSS_REENTRANT);
+}
+
+struct hg_thread *hg_lifecycle_enter_slow(const struct hg_caller *caller, bool allocates) {
+    struct hg_thread *thread = tls_thread;
+    uint32_t state = hg_load(&thread->state);
+    if (state == HG_THREAD_UNKNOWN) {
+        if (!be_started(allocates)) return NULL;
+        thread = hg_threads_attach();
+        if (!thread) {
+            hg_add_shared(&g_header->losses[HG_LOSS_THREAD], 1);
+            return NULL;
+        }
+    } else if (is_nested(thread, caller)) {
+        count_nested(thread, allocates);
+        return NULL;
+    }
+    thread->entered_sp = caller->sp;
+    hg_store(&thread->state, HG_THREAD_IN_ALLOCATOR);
+    return thread;
+}
+
+/* ---- the end ---------------------------------------------------------------------------------- */
+
+/* Run `last` as this thread's own event, so that it cannot meet itself. */
+static void take_last_snapshot(void) {
+    struct hg_thread *thread = tls_thread;
+    if (thread->state != HG_THREAD_READY) return;
+    uint64_t now = hg_clock_now();
+    hg_store(&thread->state, HG_THREAD_IN_RECORDER);
+    hg_snapshots_take(thread, now);
+    hg_threads_refresh(thread, now);
+    hg_store(&thread->state, HG_THREAD_READY);
+}
+
+void hg_lifecycle_exiting(int status) {
+    /* A vfork child shares our memory but is not us. */
+    if (!hg_lifecycle_is_recording() || hg_sys_pid() != g_header->pid) return;
+    take_last_snapshot();
+    hg_store(&g_header->private_bytes, hg_sys_private_bytes());
+    hg_store(&g_header->exit_status, (uint32_t)status & 0xff);
+    hg_store(&g_header->end_ns, hg_clock_now());
+    hg_store_release(&g_header->state, HG_STATE_EXITED);
+    hg_recording_cut(g_path);
+}
+
+void hg_lifecycle_execing(void) {
+    if (!hg_lifecycle_is_recording() || hg_sys_pid() != g_header->pid) return;
+    take_last_snapshot();
+    hg_store(&g_header->end_ns, hg_clock_now());
+    hg_store_release(&g_header->state, HG_STATE_EXEC);
+}
+
+void hg_lifecycle_exec_failed(void) {
+    if (!hg_lifecycle_is_recording() || hg_sys_pid() != g_header->pid) return;
+    hg_store(&g_header->end_ns, 0);
+    hg_store_release(&g_header->state, HG_STATE_RUNNING);
+}
+
+extern int on_exit(void (*)(int, void *), void *) __attribute__((weak));
+
+static void at_exit(int status, void *unused) {
+    (void)unused;
+    hg_lifecycle_exiting(status);
+}
+
+/* Runs before the program's own constructors as a rule, but never needs to: hooks start everything
+ * on their own. */
+__attribute__((constructor)) static void construct(void) {
+    hg_real_resolve();
+    if (on_exit) on_exit(at_exit, NULL);
+    const char *follow = hg_options_env("HEAPGLASS_FOLLOW");
+    if (follow && follow[0] == '0' && !follow[1]) hg_preload_hide();
+}

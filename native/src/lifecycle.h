@@ -1,0 +1,28 @@
+/* Start, fork, exec, exit, off: the one state machine of the process.
+ *
+ *   UNSTARTED --first allocation--> STARTING --> RECORDING
+ *                                        \-----> OFF (nothing could be recorded; pass-through)
+ *
+ * The state lies in memory that a forked child finds zeroed: there it reads UNSTARTED, and the
+ * child's first allocation starts a recording of its own. */
+#ifndef HG_LIFECYCLE_H
+#define HG_LIFECYCLE_H
+
+#include "base.h"
+#include "thread.h"
+#include "walk.h"
+
+/* A hook was entered by a thread that is not READY. Returns the thread, IN_ALLOCATOR, when the
+ * event can be recorded; NULL when it must only be passed through. `allocates`: the event may
+ * start a recording. */
+struct hg_thread *hg_lifecycle_enter_slow(const struct hg_caller *caller, bool allocates);
+
+/* True while this process is being recorded. */
+bool hg_lifecycle_is_recording(void);
+
+/* The process is about to end, or to be replaced, or was not after all. */
+void hg_lifecycle_exiting(int status);
+void hg_lifecycle_execing(void);
+void hg_lifecycle_exec_failed(void);
+
+#endif

@@ -1,0 +1,130 @@
+#include "naming.h"
+
+#include "options.h"
+#include "recording.h"
+#include "sys.h"
+#include "text.h"
+
+#define DEFAULT_NAME "%e.%p.heapglass"
+#define SUFFIX ".heapglass"
+#define TRIES 10000u
+
+static const char *base_name(const char *path) {
+    const char *base = path;
+    for (; *path; path++) {
+        if (*path == '/' && path[1]) base = path + 1;
+    }
+    return base;
+}
+
+static void put_placeholder(struct hg_text *text, char letter, const struct hg_identity *who,
+                            uint32_t counter) {
+    switch (letter) {
+    case 'p': hg_text_number(text, who->pid); break;
+    case 'e': hg_text_put(text, base_name(who->executable)); break;
+    case 'h': hg_text_put(text, who->host); break;
+    case 't': hg_text_number(text, who->wall_seconds); break;
+    case 'n': hg_text_number(text, counter); break;
+    case '%': hg_text_char(text, '%'); break;
+    default:
+        hg_text_char(text, '%');
+        if (letter) hg_text_char(text, letter);
+    }
+}
+
+static bool has_counter(const char *template) {
+    for (; *template; template++) {
+        if (template[0] == '%' && template[1] == 'n') return true;
+        if (template[0] == '%' && template[1]) template++;
+    }
+    return false;
+}
+
+static void expand(struct hg_text *text, const char *template, const struct hg_identity *who,
+                   uint32_t counter) {
+    for (; *template; template++) {
+        if (*template != '%') {
+            hg_text_char(text, *template);
+            continue;
+        }
+        put_placeholder(text, *++template, who, counter);
+        if (!*template) return;
+    }
+}
+
+/* The name of the `attempt`th try, from 0, when all before were taken: the template itself; with
+ * %n the next number; else the pid and then a number are added, before the usual suffix if the
+ * pid is in the name already. */
+static void name_attempt(struct hg_text *text, const char *template, const struct hg_identity *who,
+                         uint32_t attempt) {
+    expand(text, template, who, attempt);
+    if (!attempt || has_counter(template)) return;
+    bool has_pid = hg_text_find(template, "%p") != NULL;
+    bool has_suffix = has_pid && hg_text_ends(text, SUFFIX);
+    if (has_suffix) text->length -= sizeof SUFFIX - 1;
+    if (!has_pid) {
+        hg_text_char(text, '.');
+        hg_text_number(text, who->pid);
+    }
+    if (has_pid || attempt > 1) {
+        hg_text_char(text, '.');
+        hg_text_number(text, has_pid ? attempt + 1 : attempt);
+    }
+    if (has_suffix) hg_text_put(text, SUFFIX);
+}
+
+static void put_absolute(struct hg_text *text, const char *template) {
+    static char cwd[HG_PATH_BYTES];
+    if (*template == '/' || hg_sys_getcwd(cwd, sizeof cwd) <= 0) return;
+    hg_text_put(text, cwd);
+    hg_text_char(text, '/');
+}
+
+/* Try names until one is free; false and the error when the directory refuses. */
+static bool create_from(const char *template, const struct hg_identity *who,
+                        char path[HG_PATH_BYTES], int *error) {
+    for (uint32_t attempt = 0; attempt < TRIES; attempt++) {
+        struct hg_text text = {path, HG_PATH_BYTES, 0};
+        put_absolute(&text, template);
+        name_attempt(&text, template, who, attempt);
+        hg_text_end(&text);
+        switch (hg_recording_create(path, error)) {
+        case HG_CREATED: g_header->recording_number = attempt; return true;
+        case HG_CREATE_FAILED: return false;
+        case HG_CREATE_EXISTS: break;
+        }
+    }
+    return false;
+}
+
+static void say_elsewhere(const char *wanted, int error, const char *path) {
+    char number[24];
+    if (g_options.quiet) return;
+    HG_SAY("cannot create ", wanted, " (errno ", hg_text_decimal(number, (uint64_t)-error),
+           "); recording to ", path);
+}
+
+bool hg_naming_create(const struct hg_identity *who, char path[HG_PATH_BYTES]) {
+    const char *template = *g_options.output ? g_options.output : DEFAULT_NAME;
+    int error = 0, second = 0;
+    if (create_from(template, who, path, &error)) return true;
+
+    /* Static: a process starts once at a time, perhaps on a small stack. */
+    static char wanted[HG_PATH_BYTES], elsewhere[HG_PATH_BYTES];
+    struct hg_text copy = {wanted, sizeof wanted, 0};
+    hg_text_put(&copy, path);
+    hg_text_end(&copy);
+    const char *directory = hg_options_env("TMPDIR");
+    struct hg_text text = {elsewhere, sizeof elsewhere, 0};
+    hg_text_put(&text, directory && *directory == '/' ? directory : "/tmp");
+    hg_text_put(&text, "/" DEFAULT_NAME);
+    hg_text_end(&text);
+    if (create_from(elsewhere, who, path, &second)) {
+        say_elsewhere(wanted, error, path);
+        return true;
+    }
+    char number[24];
+    HG_SAY("cannot create ", wanted, " (errno ", hg_text_decimal(number, (uint64_t)-error),
+           ") nor a file in $TMPDIR; this process is not recorded");
+    return false;
+}

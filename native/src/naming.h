@@ -1,0 +1,22 @@
+/* Names of recordings: placeholders, what to do when a name is taken or cannot be written. */
+#ifndef HG_NAMING_H
+#define HG_NAMING_H
+
+#include "base.h"
+
+#define HG_PATH_BYTES 4096u
+
+/* Who this process is; filled once per process. */
+struct hg_identity {
+    uint32_t pid;
+    char executable[HG_PATH_BYTES];
+    char host[64];
+    uint64_t wall_seconds;
+};
+
+/* Create the recording under the first name that is free, in the directory asked for or, when
+ * that cannot be written, in $TMPDIR or /tmp (with a line on stderr). The absolute path goes to
+ * `path`. False, with a line on stderr, when none works. */
+bool hg_naming_create(const struct hg_identity *who, char path[HG_PATH_BYTES]);
+
+#endif

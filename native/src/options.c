@@ -1,0 +1,121 @@
+#include "options.h"
+
+#include "sys.h"
+#include "text.h"
+
+extern char **environ;
+
+struct hg_options g_options;
+
+const char *hg_options_env(const char *name) {
+    for (char **entry = environ; entry && *entry; entry++) {
+        const char *e = *entry, *n = name;
+        while (*n && *e == *n) e++, n++;
+        if (!*n && *e == '=') return e + 1;
+    }
+    return NULL;
+}
+
+static void say_bad(const char *name, const char *value, const char *expected) {
+    if (!g_options.quiet) HG_SAY(name, "=", value, " is not ", expected, "; using the default");
+}
+
+/* Decimal digits at *text; false when there are none or they overflow. Moves *text past them. */
+static bool read_digits(const char **text, uint64_t *out) {
+    const char *start = *text;
+    uint64_t value = 0;
+    for (; **text >= '0' && **text <= '9'; (*text)++) {
+        if (__builtin_mul_overflow(value, 10u, &value)) return false;
+        if (__builtin_add_overflow(value, (uint64_t)(**text - '0'), &value)) return false;
+    }
+    *out = value;
+    return *text != start;
+}
+
+static bool read_count(const char *text, uint64_t *out) {
+    return read_digits(&text, out) && !*text;
+}
+
+/* 4096, 64k, 1.5M is not taken: whole numbers with an optional k, M, G, T (powers of 1024), each
+ * optionally followed by B or iB. */
+static bool read_size(const char *text, uint64_t *out) {
+    if (!read_digits(&text, out)) return false;
+    static const char units[] = "kKmMgGtT";
+    uint32_t shift = 0;
+    for (uint32_t i = 0; i < 8; i++) {
+        if (*text == units[i]) shift = 10 * (i / 2 + 1);
+    }
+    if (shift) text++;
+    if (shift && *text == 'i') text++;
+    if (*text == 'B') text++;
+    if (*text || (shift && *out >> (64 - shift))) return false;
+    *out <<= shift;
+    return true;
+}
+
+/* Seconds with an optional fraction, as nanoseconds. */
+static bool read_seconds(const char *text, uint64_t *out) {
+    uint64_t seconds = 0, fraction = 0, scale = 1000000000;
+    if (!read_digits(&text, &seconds) || seconds > UINT64_MAX / scale - 1) return false;
+    if (*text == '.') {
+        for (text++; *text >= '0' && *text <= '9'; text++) {
+            scale /= 10;
+            fraction += (uint64_t)(*text - '0') * scale;
+        }
+    }
+    *out = seconds * 1000000000 + fraction;
+    return !*text;
+}
+
+static bool read_switch(const char *text, uint64_t *out) {
+    if ((text[0] != '0' && text[0] != '1') || text[1]) return false;
+    *out = text[0] == '1';
+    return true;
+}
+
+static bool read_hex(const char *text, uint64_t *out) {
+    uint64_t value = 0;
+    uint32_t digits = 0;
+    for (; *text; text++, digits++) {
+        uint32_t digit = *text >= '0' && *text <= '9'   ? (uint32_t)(*text - '0')
+                         : *text >= 'a' && *text <= 'f' ? (uint32_t)(*text - 'a') + 10
+                                                        : 16;
+        if (digit > 15 || digits == 16) return false;
+        value = value << 4 | digit;
+    }
+    *out = value;
+    return digits > 0;
+}
+
+typedef bool (*reader)(const char *text, uint64_t *out);
+
+/* One numeric option: its value within [low, high], or `fallback` with a line on stderr. */
+static uint64_t number(const char *name, reader read, uint64_t fallback, uint64_t low,
+                       uint64_t high, const char *expected) {
+    const char *text = hg_options_env(name);
+    uint64_t value = 0;
+    if (!text || !*text) return fallback;
+    if (read(text, &value) && value >= low && value <= high) return value;
+    say_bad(name, text, expected);
+    return fallback;
+}
+
+bool hg_options_read(void) {
+    if (!environ) return false;
+    struct hg_options *o = &g_options;
+    o->quiet = number("HEAPGLASS_QUIET", read_switch, 0, 0, 1, "0 or 1");
+    /* Copied: programs overwrite their environment to change their title. */
+    const char *output = hg_options_env("HEAPGLASS_OUT");
+    hg_text_copy(o->output, sizeof o->output, output ? output : "");
+    o->depth = (uint32_t)number("HEAPGLASS_DEPTH", read_count, 128, 1, HG_MAX_DEPTH,
+                                "a number of frames from 1 to 4096");
+    o->follow = number("HEAPGLASS_FOLLOW", read_switch, 1, 0, 1, "0 or 1");
+    o->snapshot_ns = number("HEAPGLASS_SNAPSHOT", read_seconds, 1000000000, 0, UINT64_MAX,
+                            "a number of seconds such as 1 or 0.5 (0: none)");
+    o->churn_bytes = number("HEAPGLASS_CHURN", read_size, 0, 0, UINT64_MAX,
+                            "a size such as 1048576 or 64M (0: none)");
+    o->memory_budget = number("HEAPGLASS_MEMORY", read_size, 0, 1 << 20, UINT64_MAX,
+                              "a size of at least 1M such as 64M");
+    o->session = number("HEAPGLASS_SESSION", read_hex, 0, 0, UINT64_MAX, "16 hexadecimal digits");
+    return true;
+}

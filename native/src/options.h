@@ -1,0 +1,27 @@
+/* Environment -> options. Read once per program; a bad value gives one line on stderr and the
+ * default. The table of names in docs/environment.md is the users' side of this file. */
+#ifndef HG_OPTIONS_H
+#define HG_OPTIONS_H
+
+#include "base.h"
+
+struct hg_options {
+    char output[4096];       /* template of the recording's name; empty: the default name */
+    uint32_t depth;          /* frames kept per stack */
+    bool follow;             /* children are recorded too */
+    bool quiet;              /* no lines on stderr */
+    uint64_t snapshot_ns;    /* between snapshots; 0: none by time */
+    uint64_t churn_bytes;    /* allocated plus freed between snapshots; 0: none by churn */
+    uint64_t memory_budget;  /* bytes the recording may reserve; 0: no limit */
+    uint64_t session;        /* ties the processes of one `heapglass run` together */
+};
+
+extern struct hg_options g_options;
+
+/* False while libc has not set up the environment yet. */
+bool hg_options_read(void);
+
+/* The value of an environment variable, or NULL. */
+const char *hg_options_env(const char *name);
+
+#endif

@@ -1,0 +1,67 @@
+/* The process's live total and its peak, exactly, without a log.
+ *
+ * Every counters line keeps (live, saved live, epoch). When the total falls from a new peak the
+ * epoch moves on; a line whose epoch is old saves its live value before it changes. So the lines
+ * of the current epoch hold what was live at the peak, and all others have not changed since.
+ *
+ * One thread: the total is a plain number. Several: far below the peak each thread keeps its
+ * change to itself until it exceeds HG_PEAK_BATCH; near the peak, where it matters, every event
+ * goes through one shared total. "Near" is when all threads' batches together could reach the
+ * peak, so no peak is missed. */
+#ifndef HG_PEAK_H
+#define HG_PEAK_H
+
+#include "base.h"
+#include "recording.h"
+#include "thread.h"
+
+#define HG_PEAK_BATCH 8192
+
+enum hg_peak_mode { HG_PEAK_SINGLE, HG_PEAK_NEAR, HG_PEAK_FAR };
+
+extern uint32_t g_peak_mode;
+
+void hg_peak_start(void);
+/* A second, or one more, thread is about to record. */
+void hg_peak_go_threaded(void);
+void hg_peak_close_shared(void);
+void hg_peak_move_shared(struct hg_thread *thread, int64_t delta, uint64_t now_ns);
+/* Hand a finished thread's batch to the shared total. */
+void hg_peak_flush(struct hg_thread_record *record);
+
+/* Before lines change: an event that does not raise the total ends a rising peak. */
+HG_INLINE void hg_peak_before(int64_t delta) {
+    if (delta > 0 || !hg_load(&g_header->peak_rising)) return;
+    if (HG_LIKELY(g_peak_mode == HG_PEAK_SINGLE)) {
+        hg_store(&g_header->peak_rising, 0);
+        hg_store(&g_header->peak_epoch, g_header->peak_epoch + 1);
+    } else {
+        hg_peak_close_shared();
+    }
+}
+
+/* After lines changed: move the total. */
+HG_INLINE void hg_peak_after(struct hg_thread *thread, int64_t delta, uint64_t now_ns) {
+    if (HG_UNLIKELY(hg_load(&g_peak_mode) != HG_PEAK_SINGLE)) {
+        hg_peak_move_shared(thread, delta, now_ns);
+        return;
+    }
+    int64_t total = g_header->live_flushed + delta;
+    hg_store(&g_header->live_flushed, total);
+    if (total > (int64_t)g_header->peak_bytes) {
+        hg_store(&g_header->peak_bytes, (uint64_t)total);
+        hg_store(&g_header->peak_ns, now_ns);
+        hg_store(&g_header->peak_rising, 1);
+    }
+}
+
+/* Before a line changes: keep its value at the last peak. */
+HG_INLINE void hg_peak_save(struct hg_counters *line) {
+    uint32_t epoch = hg_load(&g_header->peak_epoch);
+    if (HG_LIKELY(line->epoch == epoch)) return;
+    hg_store(&line->saved_bytes, (int64_t)(line->bytes_allocated - line->bytes_freed));
+    hg_store(&line->saved_blocks, (int64_t)(line->allocations - line->frees));
+    hg_store_release(&line->epoch, epoch);
+}
+
+#endif

@@ -1,0 +1,212 @@
+#define _GNU_SOURCE
+#include "real.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+
+#define ARENA_BYTES (64u << 10)
+
+static struct {
+    _Alignas(64) uint8_t bytes[ARENA_BYTES];
+    size_t used;
+} g_arena;
+
+static struct {
+    const char *object;
+    bool is_glibc;
+    uint32_t granule_shift;
+} g_allocator = {.object = "", .granule_shift = 3};
+
+/* Sizes stand in front of arena blocks, for realloc and malloc_usable_size. */
+struct arena_header {
+    size_t size;
+    size_t padding;
+};
+
+static void *arena_aligned(size_t alignment, size_t size) {
+    size_t seen = hg_load(&g_arena.used), start, end;
+    do {
+        start = (seen + sizeof(struct arena_header) + alignment - 1) & ~(alignment - 1);
+        if (size > ARENA_BYTES || (end = start + size) > ARENA_BYTES) {
+            errno = ENOMEM;
+            return NULL;
+        }
+    } while (!hg_swap(&g_arena.used, &seen, end));
+    struct arena_header *header = (struct arena_header *)(g_arena.bytes + start) - 1;
+    header->size = size;
+    return g_arena.bytes + start;
+}
+
+bool hg_real_is_arena(const void *pointer) {
+    return (uintptr_t)pointer - (uintptr_t)g_arena.bytes < ARENA_BYTES;
+}
+
+size_t hg_real_arena_size(const void *pointer) {
+    return ((const struct arena_header *)pointer - 1)->size;
+}
+
+void *hg_real_leave_arena(void *pointer, size_t size) {
+    uint8_t *to = g_real.malloc(size), *from = pointer;
+    size_t length = hg_real_arena_size(pointer);
+    if (length > size) length = size;
+    if (to) __builtin_memcpy(to, from, length);
+    return to;
+}
+
+/* Stand-ins until, and while, the real functions are looked up. */
+static bool g_resolving;
+
+static bool resolve_unless_inside(void) {
+    if (g_resolving) return false;
+    hg_real_resolve();
+    return true;
+}
+
+static void *first_malloc(size_t size) {
+    return resolve_unless_inside() ? g_real.malloc(size) : arena_aligned(16, size);
+}
+
+static void *first_calloc(size_t count, size_t size) {
+    if (resolve_unless_inside()) return g_real.calloc(count, size);
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return arena_aligned(16, bytes); /* the arena starts zeroed and is never reused */
+}
+
+static void *first_realloc(void *pointer, size_t size) {
+    if (resolve_unless_inside()) return g_real.realloc(pointer, size);
+    void *made = arena_aligned(16, size);
+    size_t length = pointer && hg_real_is_arena(pointer) ? hg_real_arena_size(pointer) : 0;
+    if (made && pointer) __builtin_memcpy(made, pointer, length < size ? length : size);
+    return made;
+}
+
+static void *first_reallocarray(void *pointer, size_t count, size_t size) {
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return g_real.realloc(pointer, bytes);
+}
+
+static void first_free(void *pointer) {
+    if (resolve_unless_inside()) g_real.free(pointer);
+}
+
+static int first_posix_memalign(void **out, size_t alignment, size_t size) {
+    if (resolve_unless_inside()) return g_real.posix_memalign(out, alignment, size);
+    void *made = arena_aligned(alignment, size);
+    if (made) *out = made;
+    return made ? 0 : ENOMEM;
+}
+
+static void *first_memalign(size_t alignment, size_t size) {
+    return resolve_unless_inside() ? g_real.memalign(alignment, size)
+                                   : arena_aligned(alignment, size);
+}
+
+static void *first_aligned_alloc(size_t alignment, size_t size) {
+    return resolve_unless_inside() ? g_real.aligned_alloc(alignment, size)
+                                   : arena_aligned(alignment, size);
+}
+
+static void *first_valloc(size_t size) {
+    return resolve_unless_inside() ? g_real.valloc(size) : arena_aligned(HG_PAGE, size);
+}
+
+static void *first_pvalloc(size_t size) {
+    return resolve_unless_inside() ? g_real.pvalloc(size) : arena_aligned(HG_PAGE, size);
+}
+
+static size_t first_usable_size(void *pointer) {
+    return resolve_unless_inside() ? g_real.usable_size(pointer) : 0;
+}
+
+struct hg_real g_real = {
+    first_malloc,        first_calloc,   first_realloc, first_reallocarray,
+    first_free,          first_posix_memalign, first_aligned_alloc, first_memalign,
+    first_valloc,        first_pvalloc,  first_usable_size,
+};
+
+/* A function that the next allocator lacks. Its caller would not have found it either. */
+static void *no_pages(size_t size) {
+    (void)size;
+    errno = ENOMEM;
+    return NULL;
+}
+
+static size_t unknown_size(void *pointer) {
+    (void)pointer;
+    return 0;
+}
+
+static void *next(const char *name, void *fallback) {
+    void *found = dlsym(RTLD_NEXT, name);
+    return found ? found : fallback;
+}
+
+static bool ends_with_libc(const char *path) {
+    const char *base = path;
+    for (const char *c = path; *c; c++) {
+        if (*c == '/') base = c + 1;
+    }
+    static const char libc[] = "libc.so.6";
+    for (uint32_t i = 0; i < sizeof libc; i++) {
+        if (base[i] != libc[i]) return false;
+    }
+    return true;
+}
+
+/* Blocks of the smallest classes side by side show the spacing; 8 is as close as any gets. */
+static uint32_t try_granule_shift(void) {
+    enum { TRIES = 64 };
+    void *blocks[TRIES];
+    uint32_t shift = 4;
+    for (uint32_t i = 0; i < TRIES; i++) {
+        blocks[i] = g_real.malloc(1 + i % 8);
+        if ((uintptr_t)blocks[i] & 8) shift = 3;
+    }
+    for (uint32_t i = 0; i < TRIES; i++) g_real.free(blocks[i]);
+    return shift;
+}
+
+/* Learned once: dladdr takes the loader's lock, which a forked child may find taken for ever. */
+static void learn_allocator(void) {
+    Dl_info info;
+    bool known = dladdr((void *)g_real.malloc, &info) && info.dli_fname;
+    g_allocator.object = known ? info.dli_fname : "";
+    g_allocator.is_glibc = ends_with_libc(g_allocator.object);
+    g_allocator.granule_shift = g_allocator.is_glibc ? 5 : try_granule_shift();
+}
+
+void hg_real_resolve(void) {
+    if (g_resolving || g_real.malloc != first_malloc) return;
+    g_resolving = true;
+    struct hg_real real = {
+        .malloc = next("malloc", NULL),
+        .calloc = next("calloc", NULL),
+        .realloc = next("realloc", NULL),
+        .reallocarray = next("reallocarray", first_reallocarray),
+        .free = next("free", NULL),
+        .posix_memalign = next("posix_memalign", NULL),
+        .aligned_alloc = next("aligned_alloc", NULL),
+        .memalign = next("memalign", NULL),
+        .valloc = next("valloc", no_pages),
+        .pvalloc = next("pvalloc", no_pages),
+        .usable_size = next("malloc_usable_size", unknown_size),
+    };
+    if (!real.memalign) real.memalign = real.aligned_alloc;
+    if (!real.aligned_alloc) real.aligned_alloc = real.memalign;
+    /* With no allocator behind us the arena goes on serving; there is nothing else to do. */
+    if (real.malloc && real.calloc && real.realloc && real.free) g_real = real;
+    learn_allocator();
+    g_resolving = false;
+}
+
+const char *hg_real_object(void) { return g_allocator.object; }
+bool hg_real_is_glibc(void) { return g_allocator.is_glibc; }
+uint32_t hg_real_granule_shift(void) { return g_allocator.granule_shift; }

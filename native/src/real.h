@@ -1,0 +1,47 @@
+/* The allocator behind ours: whatever the program would have called without us.
+ *
+ * Resolved with dlsym(RTLD_NEXT) on the first call. dlsym may itself allocate; until it is done a
+ * small static arena serves, whose blocks are recognised for ever after. */
+#ifndef HG_REAL_H
+#define HG_REAL_H
+
+#include "base.h"
+
+struct hg_real {
+    void *(*malloc)(size_t);
+    void *(*calloc)(size_t, size_t);
+    void *(*realloc)(void *, size_t);
+    void *(*reallocarray)(void *, size_t, size_t);
+    void (*free)(void *);
+    int (*posix_memalign)(void **, size_t, size_t);
+    void *(*aligned_alloc)(size_t, size_t);
+    void *(*memalign)(size_t, size_t);
+    void *(*valloc)(size_t);
+    void *(*pvalloc)(size_t);
+    size_t (*usable_size)(void *);
+};
+
+/* Before resolution the members resolve themselves; they can be called at any time. */
+extern struct hg_real g_real;
+
+/* Resolve now, if that has not happened yet. */
+void hg_real_resolve(void);
+
+/* Whether `pointer` came from the arena: it must never reach the real allocator. */
+bool hg_real_is_arena(const void *pointer);
+size_t hg_real_arena_size(const void *pointer);
+/* realloc() of an arena block: its bytes in a new real block. */
+void *hg_real_leave_arena(void *pointer, size_t size);
+
+/* True for glibc's own malloc, whose blocks start at least 32 bytes apart and which never calls
+ * our hooks itself. */
+bool hg_real_is_glibc(void);
+/* How far apart blocks start, as a power of two, found by trying. */
+uint32_t hg_real_granule_shift(void);
+/* The file that the real malloc is in. */
+const char *hg_real_object(void);
+
+/* Bytes the allocator set aside for a live block. */
+HG_INLINE size_t hg_real_usable(void *block) { return g_real.usable_size(block); }
+
+#endif

@@ -1,0 +1,207 @@
+#include "recorder.h"
+
+#include "clock.h"
+#include "modules.h"
+#include "options.h"
+#include "peak.h"
+#include "real.h"
+#include "recording.h"
+#include "sites.h"
+#include "snapshots.h"
+#include "stacks.h"
+
+/* ---- stack -> site ------------------------------------------------------------------------------ */
+
+/* 64 well-mixed bits stand for the stack in the thread's cache: with a million stacks the odds of
+ * any two being confused are one in 37 million. */
+static uint64_t hash_stack(const struct hg_walker *walker) {
+    uint64_t a = walker->end + 1, b = walker->depth;
+    uint32_t i = 0;
+    for (; i + 1 < walker->depth; i += 2) {
+        a = (a ^ walker->frames[i]) * UINT64_C(0x9fb21c651e98df25);
+        a ^= a >> 32;
+        b = (b ^ walker->frames[i + 1]) * UINT64_C(0xd6e8feb86659fd93);
+        b ^= b >> 32;
+    }
+    if (i < walker->depth) a = (a ^ walker->frames[i]) * UINT64_C(0x9fb21c651e98df25);
+    uint64_t h = (a ^ (a >> 29)) * UINT64_C(0x9e3779b97f4a7c15) + b * UINT64_C(0xc2b2ae3d27d4eb4f);
+    h ^= h >> 31;
+    return h ? h : 1;
+}
+
+static HG_NOINLINE void forget_stacks(struct hg_thread *thread) {
+    __builtin_memset(thread->stacks, 0, sizeof thread->stacks);
+    thread->generation = hg_load_acquire(&g_modules_generation);
+}
+
+static HG_NOINLINE uint32_t find_site_slow(struct hg_thread *thread, struct hg_stack_entry *entry,
+                                           uint64_t hash, uint64_t now_ns) {
+    const struct hg_walker *w = &thread->walker;
+    uint32_t site = hg_stacks_site(w->frames, w->depth, w->end, now_ns);
+    hg_add_own(&thread->record->stats[HG_STAT_STACK_MISSES], 1);
+    /* Not remembered when the table is full: each event of such a stack is a loss of its own. */
+    if (site == HG_SITE_OTHER) hg_threads_lose(thread, HG_LOSS_SITES_FULL);
+    else *entry = (struct hg_stack_entry){hash, site, w->end};
+    return site;
+}
+
+static uint32_t find_site(struct hg_thread *thread, const struct hg_caller *caller,
+                          uint64_t now_ns) {
+    if (HG_UNLIKELY(thread->generation != hg_load(&g_modules_generation))) forget_stacks(thread);
+    hg_walk(&thread->walker, caller, g_options.depth);
+    hg_add_own(&thread->record->stats[HG_STAT_WALKS], 1);
+    uint32_t end = thread->walker.end;
+    if (HG_UNLIKELY(end)) hg_threads_lose(thread, HG_LOSS_STACK_DEPTH + end - HG_PSEUDO_DEPTH);
+    uint64_t hash = hash_stack(&thread->walker);
+    struct hg_stack_entry *entry = &thread->stacks[hash % HG_STACK_CACHE];
+    if (HG_LIKELY(entry->hash == hash)) return entry->site;
+    return find_site_slow(thread, entry, hash, now_ns);
+}
+
+/* ---- events --------------------------------------------------------------------------------------- */
+
+HG_INLINE void begin(struct hg_thread *thread) {
+    hg_store(&thread->state, HG_THREAD_IN_RECORDER);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+HG_INLINE void after_event(struct hg_thread *thread, uint64_t churn, uint64_t now_ns) {
+    if (HG_UNLIKELY(now_ns >= thread->next_tick)) hg_snapshots_tick(thread, now_ns);
+    if (HG_UNLIKELY(g_options.churn_bytes)) hg_snapshots_churn(thread, churn, now_ns);
+}
+
+/* The block that stood in the ledger at an address just handed out was freed unseen. */
+static HG_NOINLINE void free_unseen(struct hg_thread *thread, struct hg_block block,
+                                    uint64_t now_ns) {
+    struct hg_counters *line = hg_sites_line(&thread->counters, block.site);
+    hg_threads_lose(thread, HG_LOSS_MISSED_FREE);
+    if (!line) return;
+    int64_t delta = -(int64_t)block.size;
+    hg_peak_before(delta);
+    hg_peak_save(line);
+    hg_sites_end_life(thread, line, (now_ns >> HG_TICK_SHIFT) - hg_clock_ticks(block.birth));
+    hg_sites_remove(line, block.size);
+    hg_peak_after(thread, delta, now_ns);
+    hg_add_own(&thread->record->frees, 1);
+    hg_add_own(&thread->record->bytes_freed, block.size);
+}
+
+/* Enter a block into ledger and line; NULL, with the loss counted, when there is no room. */
+static struct hg_counters *enter_block(struct hg_thread *thread, void *address,
+                                       struct hg_block block, uint64_t now_ns) {
+    struct hg_block replaced;
+    struct hg_counters *line = hg_sites_line(&thread->counters, block.site);
+    if (HG_UNLIKELY(!line)) {
+        hg_threads_lose(thread, HG_LOSS_COUNTERS_FULL);
+        return NULL;
+    }
+    bool entered = hg_ledger_put((uintptr_t)address, block, &replaced);
+    if (HG_UNLIKELY(replaced.site)) free_unseen(thread, replaced, now_ns);
+    if (HG_LIKELY(entered)) return line;
+    hg_threads_lose(thread, HG_LOSS_LEDGER_FULL);
+    return NULL;
+}
+
+static void count_arrival(struct hg_thread *thread, void *block, size_t size) {
+    struct hg_thread_record *record = thread->record;
+    hg_add_own(&record->allocations, 1);
+    hg_add_own(&record->bytes_allocated, size);
+    hg_add_own(&record->usable_allocated, hg_real_usable(block));
+    thread->last_block = (uintptr_t)block;
+}
+
+static void count_departure(struct hg_thread *thread, const struct hg_taken *taken) {
+    struct hg_thread_record *record = thread->record;
+    hg_add_own(&record->frees, 1);
+    hg_add_own(&record->bytes_freed, taken->block.size);
+    hg_add_own(&record->usable_freed, taken->usable);
+}
+
+void hg_recorder_allocated(struct hg_thread *thread, const struct hg_caller *caller, void *block,
+                           size_t size) {
+    begin(thread);
+    uint64_t now = hg_clock_now();
+    uint32_t site = find_site(thread, caller, now);
+    struct hg_block entry = {size, site, hg_clock_birth(now)};
+    struct hg_counters *line = enter_block(thread, block, entry, now);
+    if (HG_UNLIKELY(!line)) return;
+    hg_peak_before((int64_t)size);
+    hg_peak_save(line);
+    hg_sites_add(thread, line, size);
+    hg_peak_after(thread, (int64_t)size, now);
+    count_arrival(thread, block, size);
+    after_event(thread, size, now);
+}
+
+struct hg_taken hg_recorder_take(struct hg_thread *thread, void *block) {
+    begin(thread);
+    struct hg_taken taken = {hg_ledger_take((uintptr_t)block), 0};
+    if (HG_LIKELY(taken.block.site)) taken.usable = hg_real_usable(block);
+    return taken;
+}
+
+static void count_unknown(struct hg_thread *thread) {
+    bool inherited = g_header->flags & HG_FLAG_FORKED;
+    hg_threads_lose(thread, inherited ? HG_LOSS_INHERITED_FREE : HG_LOSS_UNKNOWN_FREE);
+}
+
+void hg_recorder_freed(struct hg_thread *thread, const struct hg_caller *caller, void *block,
+                       const struct hg_taken *taken) {
+    begin(thread);
+    if (HG_UNLIKELY(hg_modules_is_loader(caller->pc))) hg_modules_check_unloaded();
+    if (HG_UNLIKELY(!taken->block.site)) {
+        count_unknown(thread);
+        return;
+    }
+    struct hg_counters *line = hg_sites_line(&thread->counters, taken->block.site);
+    if (HG_UNLIKELY(!line)) {
+        hg_threads_lose(thread, HG_LOSS_COUNTERS_FULL);
+        return;
+    }
+    uint64_t now = hg_clock_now();
+    int64_t delta = -(int64_t)taken->block.size;
+    hg_peak_before(delta);
+    hg_peak_save(line);
+    hg_sites_end_life(thread, line, (now >> HG_TICK_SHIFT) - hg_clock_ticks(taken->block.birth));
+    hg_sites_remove(line, taken->block.size);
+    if (thread->last_block == (uintptr_t)block) {
+        hg_add_own(&line->temporary, 1);
+        hg_add_own(&thread->record->temporary, 1);
+        thread->last_block = 0;
+    }
+    hg_peak_after(thread, delta, now);
+    count_departure(thread, taken);
+    after_event(thread, taken->block.size, now);
+}
+
+/* Both sides of a realloc as one change, so that the peak sees neither the gap nor the overlap. */
+void hg_recorder_resized(struct hg_thread *thread, const struct hg_caller *caller, void *from,
+                         const struct hg_taken *taken, void *to, size_t size) {
+    begin(thread);
+    uint64_t now = hg_clock_now();
+    struct hg_block entry = {size, find_site(thread, caller, now), taken->block.birth};
+    struct hg_counters *old = hg_sites_line(&thread->counters, taken->block.site);
+    struct hg_counters *line = enter_block(thread, to, entry, now);
+    if (HG_UNLIKELY(!old || !line)) return;
+    int64_t delta = (int64_t)size - (int64_t)taken->block.size;
+    hg_peak_before(delta);
+    hg_peak_save(old);
+    hg_peak_save(line);
+    hg_sites_remove(old, taken->block.size);
+    hg_add_own(&old->realloc_away, 1);
+    hg_sites_add(thread, line, size);
+    hg_add_own(from == to ? &line->realloc_in_place : &line->realloc_moved, 1);
+    hg_peak_after(thread, delta, now);
+    count_departure(thread, taken);
+    count_arrival(thread, to, size);
+    hg_add_own(&thread->record->reallocs, 1);
+    after_event(thread, taken->block.size + size, now);
+}
+
+void hg_recorder_kept(struct hg_thread *thread, void *block, const struct hg_taken *taken) {
+    struct hg_block replaced;
+    begin(thread);
+    if (!hg_ledger_put((uintptr_t)block, taken->block, &replaced)) {
+        hg_threads_lose(thread, HG_LOSS_LEDGER_FULL);
+    }
+}

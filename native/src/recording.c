@@ -1,0 +1,265 @@
+#include "recording.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+
+#include "clock.h"
+#include "options.h"
+#include "sys.h"
+#include "table.h"
+
+/* Virtual, not real: a sparse file and an address range. Enough for the ledger of a 250 GB heap. */
+#define CAPACITY (UINT64_C(64) << 30)
+#define CAPACITY_LEAST (UINT64_C(1) << 20)
+/* Kernels before 5.14 cannot reserve through the mapping: this much is reserved up front. */
+#define CAPACITY_UP_FRONT (UINT64_C(256) << 20)
+#define STEPS_AFTER_CUT 16u
+#define MAX_MODULES 65536u
+
+struct hg_header *g_header;
+
+static struct {
+    /* Steps used (low half) and steps there are (high half) in one word, so that a cut at exit
+     * and a thread taking an extent cannot miss each other. */
+    uint64_t space;
+    uint64_t budget;
+    bool full;     /* a reservation failed: none is tried again */
+    bool up_front; /* everything is reserved already */
+    uint64_t device, inode;
+    struct hg_directory *directory; /* the block being filled */
+    struct hg_table modules;
+    struct hg_table strings; /* of single bytes */
+} g_file;
+
+static uint64_t wanted_capacity(void) {
+    uint64_t capacity = CAPACITY;
+    uint64_t address_space = hg_sys_limit(RLIMIT_AS), file_size = hg_sys_limit(RLIMIT_FSIZE);
+    /* The limit is the program's; take a small part of it. */
+    if (address_space != UINT64_MAX && address_space / 16 < capacity) capacity = address_space / 16;
+    /* Growing a file past RLIMIT_FSIZE raises SIGXFSZ. */
+    if (file_size < capacity) capacity = file_size;
+    return capacity & ~(uint64_t)(HG_STEP - 1);
+}
+
+/* Size and map the open file, the largest way that works. */
+static struct hg_header *map_largest(int fd, uint64_t *capacity, int *error) {
+    *error = -27; /* EFBIG */
+    for (; *capacity >= CAPACITY_LEAST; *capacity = *capacity / 2 & ~(uint64_t)(HG_STEP - 1)) {
+        *error = hg_sys_truncate_fd(fd, *capacity);
+        if (*error < 0) continue;
+        struct hg_header *header = hg_sys_map_file(fd, *capacity, HG_STEP);
+        if (header) return header;
+        *error = -12; /* ENOMEM */
+    }
+    return NULL;
+}
+
+/* Reserve the first step; where the kernel cannot do that through a mapping, the whole file. */
+static int reserve_start(int fd, struct hg_header *header, uint64_t *capacity) {
+    int error = hg_sys_populate(header, HG_STEP);
+    if (error != -22 /* EINVAL */) return error;
+    if (*capacity > CAPACITY_UP_FRONT) *capacity = CAPACITY_UP_FRONT;
+    g_file.up_front = true;
+    return hg_sys_allocate_fd(fd, *capacity);
+}
+
+static void start_directory(struct hg_directory *block, uint64_t size) {
+    block->capacity = (size - sizeof *block) / sizeof(struct hg_extent);
+    hg_store_release(&g_file.directory, block);
+}
+
+static bool start_header(uint64_t capacity) {
+    g_file.space = capacity / HG_STEP << 32 | 1;
+    g_file.budget = g_options.memory_budget;
+    g_header->capacity = capacity;
+    g_header->used = HG_STEP;
+    g_header->file_reserved_bytes = g_file.up_front ? capacity : HG_STEP;
+    g_header->directory = HG_PAGE;
+    if (g_file.up_front) g_header->flags |= HG_FLAG_NO_POPULATE;
+    start_directory((struct hg_directory *)((uint8_t *)g_header + HG_PAGE), HG_STEP - HG_PAGE);
+    g_header->strings_used = 1; /* offset 0 is the empty string */
+    return hg_table_start(&g_file.modules, HG_KIND_MODULES, 0, sizeof(struct hg_module),
+                          MAX_MODULES) &&
+           hg_table_start(&g_file.strings, HG_KIND_STRINGS, 0, 1, 64u << 20);
+}
+
+static void remember_identity(int fd) {
+    struct stat file;
+    if (hg_sys_stat_fd(fd, &file) < 0) return;
+    g_file.device = file.st_dev;
+    g_file.inode = file.st_ino;
+}
+
+static bool is_ours(int fd) {
+    struct stat file;
+    return hg_sys_stat_fd(fd, &file) >= 0 && file.st_dev == g_file.device &&
+           file.st_ino == g_file.inode;
+}
+
+enum hg_create hg_recording_create(const char *path, int *error) {
+    g_file.space = 0, g_file.full = false, g_file.up_front = false;
+    int fd = hg_sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        *error = fd;
+        return fd == -17 /* EEXIST */ ? HG_CREATE_EXISTS : HG_CREATE_FAILED;
+    }
+    hg_sys_write_in_place(fd);
+    remember_identity(fd);
+    uint64_t capacity = wanted_capacity();
+    g_header = map_largest(fd, &capacity, error);
+    if (g_header) *error = reserve_start(fd, g_header, &capacity);
+    hg_sys_close(fd);
+    if (g_header && *error >= 0 && start_header(capacity)) return HG_CREATED;
+    hg_recording_abandon(path);
+    return HG_CREATE_FAILED;
+}
+
+void hg_recording_abandon(const char *path) {
+    /* The mapping stays: a thread may still hold an address in it. It is not counted or used. */
+    hg_sys_unlink(path);
+    g_header = NULL;
+}
+
+/* Raise header.used; threads may arrive in any order. */
+static void publish_used(uint64_t used) {
+    uint64_t seen = hg_load(&g_header->used);
+    while (seen < used && !hg_swap(&g_header->used, &seen, used)) continue;
+}
+
+static void *take_steps(uint64_t steps, uint64_t *offset) {
+    uint64_t seen = hg_load(&g_file.space);
+    do {
+        uint64_t used = (uint32_t)seen, capacity = seen >> 32;
+        if (used + steps > capacity) {
+            hg_recording_step_down(HG_LADDER_DROPPING, HG_REASON_BUDGET);
+            return NULL;
+        }
+        *offset = used * HG_STEP;
+    } while (!hg_swap(&g_file.space, &seen, seen + steps));
+    publish_used(*offset + steps * HG_STEP);
+    return (uint8_t *)g_header + *offset;
+}
+
+/* Link a new directory block behind the full one `block`; some thread's wins. */
+static bool add_directory(struct hg_directory *block) {
+    uint64_t next = hg_load_acquire(&block->next), offset = 0;
+    if (!next) {
+        struct hg_directory *made = take_steps(1, &offset);
+        if (!made || !hg_recording_reserve(made, HG_STEP)) return false;
+        made->capacity = (HG_STEP - sizeof *made) / sizeof(struct hg_extent);
+        if (hg_swap(&block->next, &next, offset)) next = offset;
+    }
+    hg_swap(&g_file.directory, &block, (struct hg_directory *)((uint8_t *)g_header + next));
+    return true;
+}
+
+static bool list_extent(enum hg_kind kind, const struct hg_extent *extent) {
+    for (;;) {
+        struct hg_directory *block = hg_load_acquire(&g_file.directory);
+        uint64_t slot = hg_add_shared(&block->count, 1);
+        if (slot < block->capacity) {
+            block->entries[slot] = *extent;
+            hg_store_release(&block->entries[slot].kind, kind);
+            return true;
+        }
+        if (!add_directory(block)) return false;
+    }
+}
+
+void *hg_recording_extent(enum hg_kind kind, uint32_t owner, uint64_t first, uint64_t length) {
+    struct hg_extent extent = {HG_KIND_NONE, owner, 0, length, first};
+    if (hg_load(&g_file.full)) return NULL;
+    void *memory = take_steps((length + HG_STEP - 1) / HG_STEP, &extent.offset);
+    if (!memory || !list_extent(kind, &extent)) return NULL;
+    return memory;
+}
+
+void hg_recording_drop(const void *extent) {
+    uint64_t offset = (uint64_t)((const uint8_t *)extent - (const uint8_t *)g_header);
+    uint64_t next = g_header->directory;
+    while (next) {
+        struct hg_directory *block = (struct hg_directory *)((uint8_t *)g_header + next);
+        uint64_t count = hg_load(&block->count);
+        for (uint64_t i = 0; i < count && i < block->capacity; i++) {
+            if (block->entries[i].offset == offset) hg_store(&block->entries[i].kind, HG_KIND_NONE);
+        }
+        next = hg_load_acquire(&block->next);
+    }
+}
+
+bool hg_recording_reserve(void *memory, size_t size) {
+    if (hg_load(&g_file.full)) return false;
+    if (g_file.up_front) return true;
+    uintptr_t start = (uintptr_t)memory & ~(uintptr_t)(HG_PAGE - 1);
+    size_t length = ((uintptr_t)memory + size - start + HG_PAGE - 1) & ~(size_t)(HG_PAGE - 1);
+    uint64_t before = hg_add_shared(&g_header->file_reserved_bytes, length);
+    bool within = !g_file.budget || before + length <= g_file.budget;
+    if (within && hg_sys_populate((void *)start, length) >= 0) return true;
+    hg_add_shared(&g_header->file_reserved_bytes, -(uint64_t)length);
+    hg_store(&g_file.full, true);
+    hg_recording_step_down(HG_LADDER_DROPPING, within ? HG_REASON_DISK_FULL : HG_REASON_BUDGET);
+    return false;
+}
+
+void hg_recording_step_down(enum hg_ladder to, enum hg_reason reason) {
+    uint32_t seen = hg_load(&g_header->ladder);
+    while (seen < (uint32_t)to) {
+        if (!hg_swap(&g_header->ladder, &seen, (uint32_t)to)) continue;
+        hg_store(&g_header->ladder_ns, hg_clock_now());
+        hg_store_release(&g_header->ladder_reason, reason);
+        return;
+    }
+}
+
+uint32_t hg_recording_add_string(const char *text) {
+    size_t length = 0;
+    while (text[length]) length++;
+    if (!length || length >= HG_STEP) return 0;
+    /* Whole in one extent, so that a reader needs no seams. */
+    uint64_t seen = hg_load(&g_header->strings_used), offset;
+    do {
+        offset = seen;
+        if (offset / HG_STEP != (offset + length) / HG_STEP) offset = (offset / HG_STEP + 1) * HG_STEP;
+    } while (!hg_swap(&g_header->strings_used, &seen, offset + length + 1));
+    char *at = NULL;
+    for (size_t i = 0; i <= length; i++) {
+        at = hg_table_slot(&g_file.strings, (uint32_t)(offset + i));
+        if (!at) return 0;
+        *at = text[i];
+    }
+    return (uint32_t)offset;
+}
+
+uint32_t hg_recording_add_module(const struct hg_module *module, const char *path) {
+    uint32_t index = hg_add_shared(&g_header->modules, 1);
+    struct hg_module *slot = hg_table_slot(&g_file.modules, index);
+    if (!slot) return UINT32_MAX;
+    struct hg_module record = *module;
+    uint64_t start = record.start;
+    record.start = 0;
+    record.path = hg_recording_add_string(path);
+    *slot = record;
+    hg_store_release(&slot->start, start);
+    return index;
+}
+
+void hg_recording_retire_module(uint32_t index, uint32_t node_end) {
+    struct hg_module *slot = hg_table_at(&g_file.modules, index);
+    hg_store_release(&slot->node_end, node_end);
+}
+
+void hg_recording_cut(const char *path) {
+    if (g_file.up_front) return;
+    int fd = hg_sys_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
+    if (fd < 0) return;
+    uint64_t seen = hg_load(&g_file.space), cut = 0;
+    while (is_ours(fd)) {
+        cut = (uint32_t)seen + STEPS_AFTER_CUT;
+        if (cut >= seen >> 32) break;
+        if (!hg_swap(&g_file.space, &seen, cut << 32 | (uint32_t)seen)) continue;
+        hg_sys_truncate_fd(fd, cut * HG_STEP);
+        hg_store(&g_header->capacity, cut * HG_STEP);
+        break;
+    }
+    hg_sys_close(fd);
+}

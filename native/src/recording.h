@@ -1,0 +1,45 @@
+/* The file: its header, its directory, and the space in it.
+ *
+ * Space goes in two stages. An extent is a range of the file nobody else has, taken by moving one
+ * word; it costs nothing. Before a page of it is written for the first time it is reserved, so
+ * that a full disk refuses here, where it can be counted, and never raises SIGBUS in the program.
+ * No descriptor stays open. All functions are lock-free and signal-safe once created. */
+#ifndef HG_RECORDING_H
+#define HG_RECORDING_H
+
+#include "base.h"
+
+extern struct hg_header *g_header; /* the mapping's first page; NULL: no recording */
+
+enum hg_create { HG_CREATED, HG_CREATE_EXISTS, HG_CREATE_FAILED };
+
+/* Create and map a new file at `path` (never an existing one, never through a symlink as the last
+ * part), with its header page and first directory block. On failure nothing is left behind and
+ * *error is a negative errno. */
+enum hg_create hg_recording_create(const char *path, int *error);
+
+/* Unmap and remove a recording whose start failed half-way. */
+void hg_recording_abandon(const char *path);
+
+/* A new extent, not reserved, listed in the directory; NULL when there is no space. */
+void *hg_recording_extent(enum hg_kind kind, uint32_t owner, uint64_t first, uint64_t length);
+/* Take an extent back out of the directory: its space is lost, readers skip it. */
+void hg_recording_drop(const void *extent);
+
+/* Reserve the pages that [memory, memory + size) touches; false when there is no space, and then
+ * for ever (the ladder steps down). */
+bool hg_recording_reserve(void *memory, size_t size);
+
+/* Append to the tables that have no other owner. */
+uint32_t hg_recording_add_string(const char *text); /* offset; 0 when empty or no room */
+uint32_t hg_recording_add_module(const struct hg_module *module, const char *path);
+void hg_recording_retire_module(uint32_t index, uint32_t node_end);
+
+/* Cut the file at `path`, if it is still ours, to what is used plus room for a few more extents.
+ * Safe while other threads go on: no extent can be taken beyond the cut. */
+void hg_recording_cut(const char *path);
+
+/* Step down the ladder; the first reason stays. */
+void hg_recording_step_down(enum hg_ladder to, enum hg_reason reason);
+
+#endif

@@ -1,0 +1,60 @@
+/* Sites' counters: one line of plain counters per site and shard, written by one thread at a
+ * time, added up by the reader. Owns the COUNTERS and HISTOGRAMS tables. */
+#ifndef HG_SITES_H
+#define HG_SITES_H
+
+#include "base.h"
+#include "table.h"
+#include "thread.h"
+
+#define HG_LINES_PER_PAGE (HG_PAGE / sizeof(struct hg_counters))
+
+/* Fresh tables; called when a recording starts. False: no room. */
+bool hg_sites_start(void);
+/* A thread's shard of the counters. False: no room. */
+bool hg_sites_start_shard(struct hg_table *shard, uint32_t number);
+
+/* The site's line in this shard; NULL when there is no room for it. */
+HG_INLINE struct hg_counters *hg_sites_line(struct hg_table *shard, uint32_t site) {
+    uintptr_t extent = hg_load(&shard->extents[site / HG_COUNTERS_PER_EXTENT]);
+    uint32_t in_extent = site % HG_COUNTERS_PER_EXTENT;
+    if (HG_UNLIKELY(!(extent >> (in_extent / HG_LINES_PER_PAGE) & 1))) {
+        return hg_table_slot(shard, site);
+    }
+    return (struct hg_counters *)(extent & ~(uintptr_t)(HG_STEP - 1)) + in_extent;
+}
+
+void hg_sites_spread_sizes(struct hg_thread *thread, struct hg_counters *line, uint32_t bucket);
+void hg_sites_spread_lifetimes(struct hg_thread *thread, struct hg_counters *line, uint32_t bucket);
+
+HG_INLINE uint32_t hg_sites_bucket(uint64_t value) {
+    uint32_t width = hg_bit_width(value);
+    return width < HG_BUCKETS ? width : HG_BUCKETS - 1;
+}
+
+/* A block of `size` came to this line; call after hg_peak_save(). */
+HG_INLINE void hg_sites_add(struct hg_thread *thread, struct hg_counters *line, uint64_t size) {
+    uint32_t bucket = hg_sites_bucket(size);
+    if (HG_UNLIKELY(line->size_bucket != bucket + 1)) hg_sites_spread_sizes(thread, line, bucket);
+    hg_add_own(&line->allocations, 1);
+    hg_add_own(&line->bytes_allocated, size);
+    if (size > line->largest) hg_store(&line->largest, size);
+    if (~size > line->smallest_inverted) hg_store(&line->smallest_inverted, ~size);
+}
+
+/* A block of `size` left this line; call after hg_peak_save(). */
+HG_INLINE void hg_sites_remove(struct hg_counters *line, uint64_t size) {
+    hg_add_own(&line->frees, 1);
+    hg_add_own(&line->bytes_freed, size);
+}
+
+/* ... and it left for good, after `ticks`; call before hg_sites_remove(). */
+HG_INLINE void hg_sites_end_life(struct hg_thread *thread, struct hg_counters *line,
+                                 uint64_t ticks) {
+    uint32_t bucket = hg_sites_bucket(ticks);
+    if (HG_UNLIKELY(line->lifetime_bucket != bucket + 1)) {
+        hg_sites_spread_lifetimes(thread, line, bucket);
+    }
+}
+
+#endif

@@ -1,0 +1,273 @@
+#include "snapshots.h"
+
+#include "arena.h"
+#include "clock.h"
+#include "options.h"
+#include "recording.h"
+#include "sites.h"
+#include "sys.h"
+#include "timeline.h"
+#include "varint.h"
+
+#define ARENA_BYTES (8u << 20)
+#define SITES_PER_CHUNK 4096u
+#define MAX_CHUNKS (HG_MAX_SITES / SITES_PER_CHUNK)
+#define DELTA_MAX (5 * HG_VARINT_MAX)
+#define DUTY 50u /* a snapshot may take 1/50 of the time to the next one */
+
+/* What a snapshot says of one site. */
+struct values {
+    int64_t blocks, bytes, allocations, bytes_allocated;
+};
+
+static struct {
+    struct hg_arena_pair arenas;
+    struct values **previous; /* by site, in chunks: values in the last snapshot */
+    uint64_t next_snapshot;
+    uint64_t next_point;
+    uint64_t interval;
+    uint64_t churn;
+    uint32_t busy;
+} g_snapshots;
+
+bool hg_snapshots_start(void) {
+    __builtin_memset(&g_snapshots, 0, sizeof g_snapshots);
+    g_snapshots.interval = g_options.snapshot_ns;
+    g_snapshots.next_snapshot = g_options.snapshot_ns ? g_options.snapshot_ns : UINT64_MAX;
+    g_header->snapshot_interval_ns = g_options.snapshot_ns;
+    g_header->snapshot_churn_bytes = g_options.churn_bytes;
+    g_snapshots.previous = hg_sys_map_private(MAX_CHUNKS * sizeof *g_snapshots.previous);
+    return g_snapshots.previous && hg_timeline_start() &&
+           hg_arena_start(&g_snapshots.arenas, HG_KIND_SNAPSHOTS, ARENA_BYTES,
+                          &g_header->snapshots_arena);
+}
+
+static struct values *previous_of(uint32_t site) {
+    struct values **chunk = &g_snapshots.previous[site / SITES_PER_CHUNK];
+    if (!*chunk) *chunk = hg_sys_map_private(SITES_PER_CHUNK * sizeof **chunk);
+    return *chunk ? &(*chunk)[site % SITES_PER_CHUNK] : NULL;
+}
+
+/* Add one shard's line of `site`, if it was ever touched. */
+static void add_line(struct values *sum, const struct hg_table *shard, uint32_t site) {
+    uintptr_t extent = hg_load_acquire(&shard->extents[site / HG_COUNTERS_PER_EXTENT]);
+    uint32_t in_extent = site % HG_COUNTERS_PER_EXTENT;
+    if (!(extent >> (in_extent / HG_LINES_PER_PAGE) & 1)) return;
+    const struct hg_counters *line =
+        (const struct hg_counters *)(extent & ~(uintptr_t)(HG_STEP - 1)) + in_extent;
+    uint64_t allocations = hg_load(&line->allocations), bytes = hg_load(&line->bytes_allocated);
+    sum->allocations += (int64_t)allocations;
+    sum->bytes_allocated += (int64_t)bytes;
+    sum->blocks += (int64_t)(allocations - hg_load(&line->frees));
+    sum->bytes += (int64_t)(bytes - hg_load(&line->bytes_freed));
+}
+
+static struct values values_of(uint32_t site) {
+    struct values sum = {0};
+    for (uint32_t i = 0, n = hg_load(&g_header->shards); i < n; i++) {
+        struct hg_table *shard = hg_threads_shard(i);
+        if (shard) add_line(&sum, shard, site);
+    }
+    return sum;
+}
+
+static bool is_zero(const struct values *v) {
+    return !(v->blocks | v->bytes | v->allocations | v->bytes_allocated);
+}
+
+static struct values minus(struct values a, struct values b) {
+    return (struct values){a.blocks - b.blocks, a.bytes - b.bytes, a.allocations - b.allocations,
+                           a.bytes_allocated - b.bytes_allocated};
+}
+
+/* Where deltas are being written: behind an hg_snapshot at the end of an arena. */
+struct writer {
+    uint32_t which;
+    struct hg_arena *arena;
+    struct hg_snapshot *snapshot;
+    uint8_t *at;
+    uint32_t last_site;
+};
+
+static bool begin(struct writer *w, uint32_t which, uint64_t time, const struct hg_point *totals) {
+    w->which = which;
+    w->arena = g_snapshots.arenas.arenas[which];
+    uint64_t end = w->arena->used + sizeof *w->snapshot;
+    if (!hg_arena_reach(&g_snapshots.arenas, which, end)) return false;
+    w->snapshot = (struct hg_snapshot *)(hg_arena_bytes(w->arena) + w->arena->used);
+    *w->snapshot = (struct hg_snapshot){.time = time, .totals = *totals};
+    w->at = (uint8_t *)(w->snapshot + 1);
+    w->last_site = 0;
+    return true;
+}
+
+static bool put(struct writer *w, uint32_t site, struct values delta) {
+    uint64_t end = (uint64_t)(w->at - hg_arena_bytes(w->arena)) + DELTA_MAX;
+    if (!hg_arena_reach(&g_snapshots.arenas, w->which, end)) return false;
+    w->at = hg_varint_put(w->at, site - w->last_site);
+    w->at = hg_varint_put_signed(w->at, delta.blocks);
+    w->at = hg_varint_put_signed(w->at, delta.bytes);
+    w->at = hg_varint_put_signed(w->at, delta.allocations);
+    w->at = hg_varint_put_signed(w->at, delta.bytes_allocated);
+    w->last_site = site;
+    w->snapshot->sites++;
+    return true;
+}
+
+static void end(struct writer *w) {
+    w->snapshot->length = (uint32_t)(w->at - (uint8_t *)(w->snapshot + 1));
+    hg_arena_publish(w->arena, sizeof *w->snapshot + ((w->snapshot->length + 7u) & ~7u));
+}
+
+/* Reads one snapshot's deltas. */
+struct cursor {
+    const struct hg_snapshot *snapshot;
+    const uint8_t *at;
+    uint32_t left;
+    uint32_t site;
+    struct values delta;
+};
+
+static bool step(struct cursor *c) {
+    if (!c->left) {
+        c->site = UINT32_MAX;
+        return false;
+    }
+    uint64_t gap;
+    c->left--;
+    c->at = hg_varint_get(c->at, &gap);
+    c->at = hg_varint_get_signed(c->at, &c->delta.blocks);
+    c->at = hg_varint_get_signed(c->at, &c->delta.bytes);
+    c->at = hg_varint_get_signed(c->at, &c->delta.allocations);
+    c->at = hg_varint_get_signed(c->at, &c->delta.bytes_allocated);
+    c->site += (uint32_t)gap;
+    return true;
+}
+
+static struct cursor open_cursor(const struct hg_snapshot *snapshot) {
+    struct cursor c = {snapshot, (const uint8_t *)(snapshot + 1), snapshot->sites, 0, {0}};
+    step(&c);
+    return c;
+}
+
+static const struct hg_snapshot *after(const struct hg_snapshot *s) {
+    return (const struct hg_snapshot *)((const uint8_t *)(s + 1) + ((s->length + 7u) & ~7u));
+}
+
+/* Write one snapshot that stands for two that followed each other. */
+static bool merge(const struct hg_snapshot *first, const struct hg_snapshot *second) {
+    struct writer w;
+    if (!begin(&w, 1 - *g_snapshots.arenas.active, second->time, &second->totals)) return false;
+    struct cursor a = open_cursor(first), b = open_cursor(second);
+    while (a.site != UINT32_MAX || b.site != UINT32_MAX) {
+        uint32_t site = a.site < b.site ? a.site : b.site;
+        struct values sum = {0};
+        if (a.site == site) {
+            sum = a.delta;
+            step(&a);
+        }
+        if (b.site == site) {
+            struct values negated = minus((struct values){0}, b.delta);
+            sum = minus(sum, negated);
+            step(&b);
+        }
+        if (!is_zero(&sum) && !put(&w, site, sum)) return false;
+    }
+    end(&w);
+    return true;
+}
+
+static bool copy(const struct hg_snapshot *snapshot) {
+    struct hg_arena *to = g_snapshots.arenas.arenas[1 - *g_snapshots.arenas.active];
+    uint64_t size = (uint64_t)((const uint8_t *)after(snapshot) - (const uint8_t *)snapshot);
+    if (!hg_arena_reach(&g_snapshots.arenas, 1 - *g_snapshots.arenas.active, to->used + size)) {
+        return false;
+    }
+    __builtin_memcpy(hg_arena_bytes(to) + to->used, snapshot, size);
+    hg_arena_publish(to, size);
+    return true;
+}
+
+/* Keep the newest quarter whole and merge what is older two by two. */
+static bool thin(void) {
+    struct hg_arena *from = hg_arena_active(&g_snapshots.arenas);
+    if (from->count < 2 || !hg_arena_spare(&g_snapshots.arenas)) return false;
+    const struct hg_snapshot *s = (const struct hg_snapshot *)hg_arena_bytes(from);
+    uint64_t old = (from->count * 3 / 4 + 1) & ~UINT64_C(1);
+    for (uint64_t i = 0; i < from->count; i++) {
+        bool pair = i + 1 < old && i + 1 < from->count;
+        if (pair ? !merge(s, after(s)) : !copy(s)) return false;
+        s = after(s);
+        if (pair) s = after(s), i++;
+    }
+    hg_arena_flip(&g_snapshots.arenas);
+    return true;
+}
+
+/* Write the snapshot; `previous` moves on only when all of it is written. */
+static bool write_sites(const struct hg_point *totals) {
+    struct writer w;
+    uint32_t sites = hg_load(&g_header->sites);
+    if (!begin(&w, *g_snapshots.arenas.active, totals->time, totals)) return false;
+    for (uint32_t site = 1; site < sites; site++) {
+        struct values *previous = previous_of(site);
+        if (!previous) return false;
+        struct values delta = minus(values_of(site), *previous);
+        if (!is_zero(&delta) && !put(&w, site, delta)) return false;
+    }
+    end(&w);
+    for (struct cursor c = open_cursor(w.snapshot); c.site != UINT32_MAX; step(&c)) {
+        struct values *previous = previous_of(c.site);
+        *previous = minus(*previous, minus((struct values){0}, c.delta));
+    }
+    return true;
+}
+
+static void snapshot_locked(struct hg_thread *thread, const struct hg_point *totals) {
+    uint64_t began = hg_clock_read(CLOCK_MONOTONIC);
+    if (!write_sites(totals) && !(thin() && write_sites(totals))) {
+        hg_threads_lose(thread, HG_LOSS_SNAPSHOT);
+    }
+    /* A huge table must not eat the program's time: take it less often. */
+    uint64_t took = hg_clock_read(CLOCK_MONOTONIC) - began;
+    while (g_snapshots.interval && took * DUTY > g_snapshots.interval) g_snapshots.interval *= 2;
+    hg_store(&g_header->snapshot_interval_ns, g_snapshots.interval);
+}
+
+static bool try_lock(void) { return !hg_exchange(&g_snapshots.busy, 1); }
+static void unlock(void) { hg_store_release(&g_snapshots.busy, 0); }
+
+void hg_snapshots_take(struct hg_thread *thread, uint64_t now_ns) {
+    if (!try_lock()) return;
+    struct hg_point totals = hg_timeline_totals(now_ns);
+    hg_timeline_add(&totals);
+    snapshot_locked(thread, &totals);
+    unlock();
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+void hg_snapshots_tick(struct hg_thread *thread, uint64_t now_ns) {
+    if (try_lock()) {
+        bool snapshot_due = now_ns >= g_snapshots.next_snapshot;
+        if (snapshot_due || now_ns >= g_snapshots.next_point) {
+            struct hg_point totals = hg_timeline_totals(now_ns);
+            hg_timeline_add(&totals);
+            hg_store(&g_snapshots.next_point, now_ns + HG_TIMELINE_INTERVAL_NS);
+            if (snapshot_due) {
+                snapshot_locked(thread, &totals);
+                hg_store(&g_snapshots.next_snapshot, now_ns + g_snapshots.interval);
+                hg_threads_refresh(thread, now_ns);
+            }
+        }
+        unlock();
+    }
+    thread->next_tick = earlier(hg_load(&g_snapshots.next_point), hg_load(&g_snapshots.next_snapshot));
+    hg_store(&thread->record->last_seen, now_ns);
+}
+
+void hg_snapshots_churn(struct hg_thread *thread, uint64_t bytes, uint64_t now_ns) {
+    uint64_t before = hg_add_shared(&g_snapshots.churn, bytes), every = g_options.churn_bytes;
+    if (before / every == (before + bytes) / every) return;
+    hg_snapshots_take(thread, now_ns);
+}

@@ -1,0 +1,21 @@
+/* Snapshots: all sites' counters at one moment, taken by whichever thread crosses the trigger,
+ * under a try-lock; nobody ever waits. Owns the SNAPSHOTS arenas. */
+#ifndef HG_SNAPSHOTS_H
+#define HG_SNAPSHOTS_H
+
+#include "base.h"
+#include "thread.h"
+
+/* Fresh arenas; called when a recording starts. False: no room. */
+bool hg_snapshots_start(void);
+
+/* Time has passed `thread->next_tick`: take what is due, set the next tick. */
+void hg_snapshots_tick(struct hg_thread *thread, uint64_t now_ns);
+
+/* `bytes` were allocated or freed, and snapshots by churn are on. */
+void hg_snapshots_churn(struct hg_thread *thread, uint64_t bytes, uint64_t now_ns);
+
+/* Take a snapshot and a point of the timeline now, if nobody else is at it. */
+void hg_snapshots_take(struct hg_thread *thread, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,48 @@
+#include "table.h"
+
+#include "recording.h"
+#include "sys.h"
+
+_Static_assert(HG_STEP / HG_PAGE == 16, "a bit per page must fit below a step's address");
+
+bool hg_table_start(struct hg_table *table, enum hg_kind kind, uint32_t owner,
+                    uint32_t record_size, uint32_t max_records) {
+    uint32_t per_extent = HG_STEP / record_size;
+    uint32_t max_extents = (max_records + per_extent - 1) / per_extent;
+    uintptr_t *extents = hg_sys_map_private(max_extents * sizeof *extents);
+    if (!extents) return false;
+    *table = (struct hg_table){kind, owner, record_size, per_extent, max_extents, extents};
+    return true;
+}
+
+/* The extent at `number`, made by this thread or, meanwhile, by another; 0 when there is no space. */
+static uintptr_t add_extent(struct hg_table *table, uint32_t number) {
+    void *made = hg_recording_extent(table->kind, table->owner,
+                                     (uint64_t)number * table->per_extent, HG_STEP);
+    if (!made) return 0;
+    uintptr_t expected = 0;
+    if (hg_swap(&table->extents[number], &expected, (uintptr_t)made)) return (uintptr_t)made;
+    hg_recording_drop(made);
+    return expected;
+}
+
+static uintptr_t page_bits(size_t offset, size_t size) {
+    size_t first = offset / HG_PAGE, last = (offset + size - 1) / HG_PAGE;
+    return ((2ul << last) - 1) & ~((1ul << first) - 1);
+}
+
+void *hg_table_slot(struct hg_table *table, uint32_t index) {
+    uint32_t number = index / table->per_extent;
+    if (number >= table->max_extents) return NULL;
+    uintptr_t extent = hg_load_acquire(&table->extents[number]);
+    if (!extent && !(extent = add_extent(table, number))) return NULL;
+
+    size_t offset = (size_t)(index % table->per_extent) * table->record_size;
+    uintptr_t bits = page_bits(offset, table->record_size);
+    uint8_t *base = (uint8_t *)(extent & ~(uintptr_t)(HG_STEP - 1));
+    if (HG_UNLIKELY((extent & bits) != bits)) {
+        if (!hg_recording_reserve(base + offset, table->record_size)) return NULL;
+        __atomic_fetch_or(&table->extents[number], bits, __ATOMIC_ACQ_REL);
+    }
+    return base + offset;
+}

@@ -1,0 +1,32 @@
+/* A growing table of equal records in extents of one step each. Slots are found by index, the
+ * pages under them reserved when first asked for. Lock-free, signal-safe. */
+#ifndef HG_TABLE_H
+#define HG_TABLE_H
+
+#include "base.h"
+
+struct hg_table {
+    uint32_t kind;
+    uint32_t owner;
+    uint32_t record_size;
+    uint32_t per_extent;
+    uint32_t max_extents;
+    /* One word per extent: its address (aligned to a step) | a bit per reserved page. */
+    uintptr_t *extents;
+};
+
+/* An empty table for up to `max_records`; false when there is no private memory for it. */
+bool hg_table_start(struct hg_table *table, enum hg_kind kind, uint32_t owner,
+                    uint32_t record_size, uint32_t max_records);
+
+/* The record at `index`, reserved; NULL when there is no room. */
+void *hg_table_slot(struct hg_table *table, uint32_t index);
+
+/* The record at `index`, which hg_table_slot() has returned before. */
+HG_INLINE void *hg_table_at(const struct hg_table *table, uint32_t index) {
+    uintptr_t extent = hg_load_acquire(&table->extents[index / table->per_extent]);
+    return (uint8_t *)(extent & ~(uintptr_t)(HG_STEP - 1)) +
+           (size_t)(index % table->per_extent) * table->record_size;
+}
+
+#endif

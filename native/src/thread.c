@@ -1,0 +1,148 @@
+#include "thread.h"
+
+#include "clock.h"
+#include "peak.h"
+#include "recording.h"
+#include "sites.h"
+#include "sys.h"
+
+#define MAX_THREADS (1u << 20)
+#define SLOTS_TO_ASK 8u          /* per new thread, how many old ones are asked whether they live */
+#define SLOTS_KEPT_BY_NAME 64u   /* until then a slot goes only to threads of the same name */
+
+static struct hg_thread g_unknown_thread;
+__thread struct hg_thread *tls_thread __attribute__((tls_model("initial-exec"))) =
+    &g_unknown_thread;
+
+static struct {
+    struct hg_table records;
+    struct hg_thread **slots; /* by shard number */
+    uint32_t ask_next;
+    struct hg_totals retired; /* of threads whose slot went to another */
+} g_threads;
+
+bool hg_threads_start(void) {
+    __builtin_memset(&g_threads, 0, sizeof g_threads);
+    g_threads.slots = hg_sys_map_private(HG_MAX_SHARDS * sizeof *g_threads.slots);
+    return g_threads.slots && hg_table_start(&g_threads.records, HG_KIND_THREADS, 0,
+                                             sizeof(struct hg_thread_record), MAX_THREADS);
+}
+
+struct hg_table *hg_threads_shard(uint32_t number) {
+    struct hg_thread *slot = hg_load_acquire(&g_threads.slots[number]);
+    return slot ? &slot->counters : NULL;
+}
+
+static void add_totals(struct hg_totals *sum, const struct hg_thread_record *r) {
+    hg_add_shared(&sum->allocations, hg_load(&r->allocations));
+    hg_add_shared(&sum->frees, hg_load(&r->frees));
+    hg_add_shared(&sum->bytes_allocated, hg_load(&r->bytes_allocated));
+    hg_add_shared(&sum->bytes_freed, hg_load(&r->bytes_freed));
+    hg_add_shared(&sum->usable_allocated, hg_load(&r->usable_allocated));
+    hg_add_shared(&sum->usable_freed, hg_load(&r->usable_freed));
+}
+
+struct hg_totals hg_threads_totals(void) {
+    struct hg_totals sum = g_threads.retired;
+    for (uint32_t i = 0, n = hg_load(&g_header->shards); i < n; i++) {
+        struct hg_thread *slot = hg_load_acquire(&g_threads.slots[i]);
+        if (slot) add_totals(&sum, slot->record);
+    }
+    return sum;
+}
+
+int64_t hg_threads_unflushed(void) {
+    int64_t sum = 0;
+    for (uint32_t i = 0, n = hg_load(&g_header->shards); i < n; i++) {
+        struct hg_thread *slot = hg_load_acquire(&g_threads.slots[i]);
+        if (slot) sum += hg_load(&slot->record->unflushed);
+    }
+    return sum;
+}
+
+static bool same_name(const char *a, const char *b) {
+    for (uint32_t i = 0; i < 16; i++) {
+        if (a[i] != b[i]) return false;
+        if (!a[i]) return true;
+    }
+    return true;
+}
+
+/* Claim the slot of a dead thread; NULL when the few asked are all alive, or named otherwise. */
+static struct hg_thread *claim_dead(uint32_t pid, uint32_t tid, const char *name) {
+    uint32_t count = hg_load(&g_header->shards);
+    for (uint32_t i = 0; i < SLOTS_TO_ASK && i < count; i++) {
+        uint32_t number = hg_add_shared(&g_threads.ask_next, 1) % count;
+        struct hg_thread *slot = hg_load_acquire(&g_threads.slots[number]);
+        if (!slot) continue;
+        uint32_t owner = hg_load(&slot->record->tid), state = HG_THREAD_READY;
+        /* A slot with the asking thread's own id can only be that of a dead namesake. */
+        if (owner != tid && hg_sys_thread_alive(pid, owner)) continue;
+        if (count < SLOTS_KEPT_BY_NAME && !same_name(slot->record->name, name)) continue;
+        if (hg_swap(&slot->state, &state, HG_THREAD_UNKNOWN)) return slot;
+    }
+    return NULL;
+}
+
+static struct hg_thread *new_slot(void) {
+    struct hg_thread *slot = hg_sys_map_wiped(sizeof *slot);
+    if (!slot) return NULL;
+    uint32_t number = hg_add_shared(&g_header->shards, 1);
+    slot->shard_number = number;
+    if (number < HG_MAX_SHARDS && hg_sites_start_shard(&slot->counters, number)) return slot;
+    if (number >= HG_MAX_SHARDS) hg_store(&g_header->shards, HG_MAX_SHARDS);
+    hg_sys_unmap(slot, sizeof *slot);
+    return NULL;
+}
+
+static struct hg_thread_record *new_record(uint32_t tid, uint32_t shard, const char *name) {
+    uint32_t index = hg_add_shared(&g_header->threads, 1);
+    struct hg_thread_record *record =
+        index < MAX_THREADS ? hg_table_slot(&g_threads.records, index) : NULL;
+    if (!record) return NULL;
+    record->shard = shard;
+    record->first_seen = record->last_seen = hg_clock_now();
+    for (uint32_t i = 0; i < 15; i++) record->name[i] = name[i];
+    hg_store_release(&record->tid, tid);
+    return record;
+}
+
+/* The thread of this record is gone: its part goes to the sums that outlive it. */
+static void retire(struct hg_thread_record *record) {
+    hg_peak_flush(record);
+    add_totals(&g_threads.retired, record);
+}
+
+struct hg_thread *hg_threads_attach(void) {
+    uint32_t pid = hg_sys_pid(), tid = hg_sys_tid();
+    char name[16] = "";
+    hg_sys_thread_name(name);
+    if (hg_load(&g_header->threads) > 0) hg_peak_go_threaded();
+
+    struct hg_thread *slot = claim_dead(pid, tid, name);
+    if (!slot && !(slot = new_slot())) return NULL;
+    struct hg_thread_record *record = new_record(tid, slot->shard_number, name);
+    if (!record) return NULL;
+    if (slot->record) retire(slot->record);
+    slot->last_block = 0;
+    slot->next_tick = 0;
+    slot->walker.stack_lo = slot->walker.stack_hi = 0;
+    __builtin_memset(slot->walker.stats, 0, sizeof slot->walker.stats);
+    hg_store_release(&slot->record, record);
+    hg_store_release(&g_threads.slots[slot->shard_number], slot);
+    hg_store(&slot->state, HG_THREAD_READY);
+    tls_thread = slot;
+    return slot;
+}
+
+void hg_threads_refresh(struct hg_thread *thread, uint64_t now_ns) {
+    struct hg_thread_record *record = thread->record;
+    char name[16] = "";
+    hg_sys_thread_name(name);
+    for (uint32_t i = 0; i < 15; i++) record->name[i] = name[i];
+    hg_store(&record->last_seen, now_ns);
+    hg_store(&record->stats[HG_STAT_FRAMES], thread->walker.stats[HG_STAT_FRAMES]);
+    hg_store(&record->stats[HG_STAT_RULE_MISSES], thread->walker.stats[HG_STAT_RULE_MISSES]);
+    hg_store(&record->stats[HG_STAT_FOREIGN_WALKS], thread->walker.stats[HG_STAT_FOREIGN_WALKS]);
+    hg_store(&record->stats[HG_STAT_SLOW_WALKS], thread->walker.stats[HG_STAT_SLOW_WALKS]);
+}

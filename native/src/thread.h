@@ -1,0 +1,72 @@
+/* Per-thread state, and the slots that threads take and leave behind.
+ *
+ * A thread is known from its first event; nothing is hooked to learn of its start or end. Its
+ * block lies in memory that a forked child finds zeroed, so a child knows at once that it is not
+ * recorded. A dead thread's slot is found by asking the kernel when a new thread needs one; events
+ * in thread-exit destructors are therefore events like any other. */
+#ifndef HG_THREAD_H
+#define HG_THREAD_H
+
+#include "base.h"
+#include "table.h"
+#include "walk.h"
+
+#define HG_MAX_SHARDS 65536u
+#define HG_STACK_CACHE 4096u
+
+enum hg_thread_state {
+    HG_THREAD_UNKNOWN = 0, /* not attached, or zeroed by fork */
+    HG_THREAD_READY = 1,
+    HG_THREAD_IN_ALLOCATOR = 2, /* inside the real allocator */
+    HG_THREAD_IN_RECORDER = 3,  /* inside our own code */
+};
+
+/* A stack seen before: its hash (never 0) and its site. */
+struct hg_stack_entry {
+    uint64_t hash;
+    uint32_t site;
+    uint32_t end; /* enum hg_pseudo, to count the cut again */
+};
+
+struct hg_thread {
+    uint32_t state;
+    uint32_t shard_number;
+    uintptr_t entered_sp; /* the hook's caller, while not READY */
+    uintptr_t last_block; /* of this thread's last allocation; for temporaries */
+    struct hg_thread_record *record;
+    struct hg_table counters;
+    uint32_t generation; /* of modules, when the stack cache was last valid */
+    uint64_t next_tick;  /* ns since start: look at the timeline then */
+    struct hg_walker walker;
+    struct hg_stack_entry stacks[HG_STACK_CACHE];
+};
+
+/* This thread's block. Points to a block of state UNKNOWN until the thread is attached. */
+extern __thread struct hg_thread *tls_thread __attribute__((tls_model("initial-exec")));
+
+/* Fresh slots; called when a recording starts. False: no room. */
+bool hg_threads_start(void);
+
+/* Attach the calling thread; NULL when there is no room for it. */
+struct hg_thread *hg_threads_attach(void);
+
+/* Live bytes that threads have not handed to the shared total yet. */
+int64_t hg_threads_unflushed(void);
+
+/* The counters of shard `number`, or NULL. Numbers go up to header.shards. */
+struct hg_table *hg_threads_shard(uint32_t number);
+
+/* Take over the thread's current name and what its walker counted. */
+void hg_threads_refresh(struct hg_thread *thread, uint64_t now_ns);
+
+/* The process's totals: the sum over all threads, dead ones included. */
+struct hg_totals {
+    uint64_t allocations, frees, bytes_allocated, bytes_freed, usable_allocated, usable_freed;
+};
+struct hg_totals hg_threads_totals(void);
+
+HG_INLINE void hg_threads_lose(struct hg_thread *thread, enum hg_loss loss) {
+    hg_add_own(&thread->record->losses[loss], 1);
+}
+
+#endif

@@ -1,0 +1,58 @@
+#include "timeline.h"
+
+#include "arena.h"
+#include "recording.h"
+#include "thread.h"
+
+#define ARENA_BYTES (256u << 10)
+
+static struct hg_arena_pair g_timeline;
+
+bool hg_timeline_start(void) {
+    return hg_arena_start(&g_timeline, HG_KIND_TIMELINE, ARENA_BYTES, &g_header->timeline_arena);
+}
+
+struct hg_point hg_timeline_totals(uint64_t now_ns) {
+    struct hg_totals t = hg_threads_totals();
+    int64_t live = (int64_t)(t.bytes_allocated - t.bytes_freed);
+    int64_t blocks = (int64_t)(t.allocations - t.frees);
+    int64_t usable = (int64_t)(t.usable_allocated - t.usable_freed);
+    return (struct hg_point){
+        .time = now_ns,
+        /* Threads are read one after the other: a block may be seen freed but not allocated. */
+        .live_bytes = live > 0 ? (uint64_t)live : 0,
+        .live_blocks = blocks > 0 ? (uint64_t)blocks : 0,
+        .allocations = t.allocations,
+        .bytes_allocated = t.bytes_allocated,
+        .peak_bytes = hg_load(&g_header->peak_bytes),
+        .usable_bytes = usable > 0 ? (uint64_t)usable : 0,
+    };
+}
+
+/* Keep the newest quarter whole and every second point of what is older. */
+static bool thin(void) {
+    struct hg_arena *from = hg_arena_active(&g_timeline), *to = hg_arena_spare(&g_timeline);
+    if (!to) return false;
+    const struct hg_point *points = (const struct hg_point *)hg_arena_bytes(from);
+    uint64_t old = from->count / 4 * 3;
+    for (uint64_t i = 0; i < from->count; i++) {
+        if (i < old && i % 2) continue;
+        uint64_t end = to->used + sizeof *points;
+        if (!hg_arena_reach(&g_timeline, 1 - *g_timeline.active, end)) return false;
+        *(struct hg_point *)(hg_arena_bytes(to) + to->used) = points[i];
+        hg_arena_publish(to, sizeof *points);
+    }
+    hg_arena_flip(&g_timeline);
+    return true;
+}
+
+void hg_timeline_add(const struct hg_point *point) {
+    struct hg_arena *arena = hg_arena_active(&g_timeline);
+    if (arena->used + sizeof *point > arena->capacity) {
+        if (!thin()) return;
+        arena = hg_arena_active(&g_timeline);
+    }
+    if (!hg_arena_reach(&g_timeline, *g_timeline.active, arena->used + sizeof *point)) return;
+    *(struct hg_point *)(hg_arena_bytes(arena) + arena->used) = *point;
+    hg_arena_publish(arena, sizeof *point);
+}
