@@ -1,0 +1,69 @@
+# The project's tasks. Each does only what is still to do; `make setup` is implied everywhere.
+
+MAKEFLAGS += --no-print-directory
+python := .venv/bin/python
+jobs := $(shell nproc 2>/dev/null || echo 1)
+c_files = $(shell find native tests examples bench -name '*.c' -o -name '*.h' -o -name '*.cpp')
+
+help:
+	@echo "make setup    virtual environment in .venv, native library"
+	@echo "make demo     record the examples and look at them"
+	@echo "make test     all tests (installs the Debian packages they need)"
+	@echo "make check    formatting, lint, types, layers, and all tests"
+	@echo "make format   rewrite sources in the project's format"
+	@echo "make bench    measure"
+	@echo "make clean    remove what was built"
+
+setup: environment library
+
+environment:
+	@tools/setup.sh
+
+# An editable install does not notice changed C sources by itself.
+library:
+	@$(MAKE) -C native -j$(jobs)
+
+packages:
+	@tools/install-packages.sh
+
+demo: setup
+	@tools/demo.sh
+
+test: packages setup native-test
+	@echo "test     python"
+	@$(python) -m pytest -q -n auto
+
+native-test:
+	@$(MAKE) -C native -j$(jobs) test
+
+check: lint test
+
+lint: setup
+	@echo "format   python"
+	@$(python) -m ruff format --quiet --check .
+	@echo "format   c"
+	@.venv/bin/clang-format --dry-run -Werror $(c_files)
+	@echo "lint     python"
+	@$(python) -m ruff check --quiet .
+	@echo "types    python"
+	@$(python) -m mypy --no-error-summary
+	@echo "layers   python"
+	@.venv/bin/lint-imports --no-logo >build/layers 2>&1 || { cat build/layers; exit 1; }
+	@echo "warnings c"
+	@$(MAKE) -C native -j$(jobs) warnings
+
+format: setup
+	@$(python) -m ruff check --quiet --fix-only .
+	@$(python) -m ruff format .
+	@.venv/bin/clang-format -i $(c_files)
+
+bench: setup
+	@for script in bench/*.py; do echo "$$script"; $(python) "$$script" || exit 1; done
+
+clean:
+	@echo "remove   build .venv src/heapglass/_native"
+	@rm -rf build dist .venv src/heapglass/_native .mypy_cache .ruff_cache .pytest_cache \
+		.hypothesis .import_linter_cache
+	@find src tests tools bench -name __pycache__ -prune -exec rm -rf {} +
+
+.PHONY: help setup environment library packages demo test native-test check lint format bench clean
