@@ -4,9 +4,20 @@ uint32_t g_peak_mode;
 
 void hg_peak_start(void) { g_peak_mode = HG_PEAK_SINGLE; }
 
+/* What all threads together may hold back. */
+static int64_t slack(void) { return (int64_t)(hg_load(&g_header->shards) + 1) * HG_PEAK_BATCH; }
+
+static void set_mode(enum hg_peak_mode mode) {
+    uint32_t seen = hg_load(&g_peak_mode);
+    while (seen != HG_PEAK_BATCHED && !hg_swap(&g_peak_mode, &seen, (uint32_t)mode)) continue;
+    if (hg_load(&g_peak_mode) == HG_PEAK_BATCHED) {
+        hg_store(&g_header->peak_error_bytes, (uint64_t)slack());
+    }
+}
+
 void hg_peak_go_threaded(void) {
     /* Also when many threads are there already: one more makes the slack larger. */
-    hg_store(&g_peak_mode, HG_PEAK_NEAR);
+    set_mode(HG_PEAK_NEAR);
     __atomic_fetch_or(&g_header->flags, HG_FLAG_MULTI_THREADED, __ATOMIC_RELAXED);
 }
 
@@ -24,41 +35,47 @@ static void raise_peak(int64_t total, uint64_t now_ns) {
     }
 }
 
-/* What all threads together may hold back. */
-static int64_t slack(void) { return (int64_t)(hg_load(&g_header->shards) + 1) * HG_PEAK_BATCH; }
+/* Count this thread's shared events; true when they come too fast. */
+static bool is_hammered(struct hg_thread *thread, uint64_t now_ns) {
+    if (++thread->shared_events < HG_PEAK_RATE) return false;
+    uint64_t took = now_ns - thread->shared_since;
+    thread->shared_events = 0;
+    thread->shared_since = now_ns;
+    return took < 1000000000u;
+}
 
-static void move_near(struct hg_thread_record *record, int64_t delta, uint64_t now_ns) {
-    int64_t change = record->unflushed + delta;
+static int64_t flush(struct hg_thread_record *record, int64_t change) {
     hg_store(&record->unflushed, 0);
-    int64_t total = hg_add_shared(&g_header->live_flushed, change) + change;
+    return hg_add_shared(&g_header->live_flushed, change) + change;
+}
+
+static void move_near(struct hg_thread *thread, int64_t delta, uint64_t now_ns) {
+    int64_t total = flush(thread->record, thread->record->unflushed + delta);
     int64_t headroom = (int64_t)hg_load(&g_header->peak_bytes) - total;
     /* Threads that have not moved since the peak came near still hold a batch back. */
     if (headroom < slack()) raise_peak(total + hg_threads_unflushed(), now_ns);
-    else if (headroom > 4 * slack()) hg_store(&g_peak_mode, HG_PEAK_FAR);
+    else if (headroom > 4 * slack()) set_mode(HG_PEAK_FAR);
+    if (HG_UNLIKELY(is_hammered(thread, now_ns))) set_mode(HG_PEAK_BATCHED);
 }
 
-static void move_far(struct hg_thread_record *record, int64_t delta) {
-    int64_t change = record->unflushed + delta;
+static void move_batched(struct hg_thread *thread, int64_t delta, uint64_t now_ns) {
+    int64_t change = thread->record->unflushed + delta;
     if (HG_LIKELY(change < HG_PEAK_BATCH && change > -HG_PEAK_BATCH)) {
-        hg_store(&record->unflushed, change);
+        hg_store(&thread->record->unflushed, change);
         return;
     }
-    hg_store(&record->unflushed, 0);
-    int64_t total = hg_add_shared(&g_header->live_flushed, change) + change;
-    if ((int64_t)hg_load(&g_header->peak_bytes) - total < 2 * slack()) {
-        hg_store(&g_peak_mode, HG_PEAK_NEAR);
-    }
+    int64_t total = flush(thread->record, change);
+    int64_t headroom = (int64_t)hg_load(&g_header->peak_bytes) - total;
+    if (headroom >= 2 * slack()) return;
+    set_mode(HG_PEAK_NEAR);
+    if (hg_load(&g_peak_mode) == HG_PEAK_BATCHED) raise_peak(total + hg_threads_unflushed(), now_ns);
 }
 
 void hg_peak_move_shared(struct hg_thread *thread, int64_t delta, uint64_t now_ns) {
     /* A single allocation larger than a batch could leap over the peak from afar. */
     bool is_leap = delta >= HG_PEAK_BATCH;
-    if (hg_load(&g_peak_mode) == HG_PEAK_FAR && !is_leap) move_far(thread->record, delta);
-    else move_near(thread->record, delta, now_ns);
+    if (hg_load(&g_peak_mode) == HG_PEAK_NEAR || is_leap) move_near(thread, delta, now_ns);
+    else move_batched(thread, delta, now_ns);
 }
 
-void hg_peak_flush(struct hg_thread_record *record) {
-    int64_t change = record->unflushed;
-    hg_store(&record->unflushed, 0);
-    hg_add_shared(&g_header->live_flushed, change);
-}
+void hg_peak_flush(struct hg_thread_record *record) { flush(record, record->unflushed); }

@@ -7,7 +7,11 @@
  * One thread: the total is a plain number. Several: far below the peak each thread keeps its
  * change to itself until it exceeds HG_PEAK_BATCH; near the peak, where it matters, every event
  * goes through one shared total. "Near" is when all threads' batches together could reach the
- * peak, so no peak is missed. */
+ * peak, so no peak is missed.
+ *
+ * When threads hammer the shared total so hard that it would slow the program down, exactness is
+ * given up: each thread holds back up to HG_PEAK_BATCH for the rest of the run, and
+ * header.peak_error_bytes says by how much the peak may be off. */
 #ifndef HG_PEAK_H
 #define HG_PEAK_H
 
@@ -17,7 +21,10 @@
 
 #define HG_PEAK_BATCH 8192
 
-enum hg_peak_mode { HG_PEAK_SINGLE, HG_PEAK_NEAR, HG_PEAK_FAR };
+/* Shared events per thread and second from which on batches are kept also near the peak. */
+#define HG_PEAK_RATE 250000u
+
+enum hg_peak_mode { HG_PEAK_SINGLE, HG_PEAK_NEAR, HG_PEAK_FAR, HG_PEAK_BATCHED };
 
 extern uint32_t g_peak_mode;
 

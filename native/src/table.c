@@ -7,18 +7,18 @@ _Static_assert(HG_STEP / HG_PAGE == 16, "a bit per page must fit below a step's 
 
 bool hg_table_start(struct hg_table *table, enum hg_kind kind, uint32_t owner,
                     uint32_t record_size, uint32_t max_records) {
-    uint32_t per_extent = HG_STEP / record_size;
-    uint32_t max_extents = (max_records + per_extent - 1) / per_extent;
+    uint32_t shift = hg_bit_width(HG_STEP / record_size) - 1;
+    uint32_t max_extents = ((max_records - 1) >> shift) + 1;
     uintptr_t *extents = hg_sys_map_private(max_extents * sizeof *extents);
     if (!extents) return false;
-    *table = (struct hg_table){kind, owner, record_size, per_extent, max_extents, extents};
+    *table = (struct hg_table){kind, owner, record_size, shift, max_extents, extents};
     return true;
 }
 
 /* The extent at `number`, made by this thread or, meanwhile, by another; 0 when there is no space. */
 static uintptr_t add_extent(struct hg_table *table, uint32_t number) {
-    void *made = hg_recording_extent(table->kind, table->owner,
-                                     (uint64_t)number * table->per_extent, HG_STEP);
+    void *made = hg_recording_extent(table->kind, table->owner, (uint64_t)number << table->shift,
+                                     (uint64_t)table->record_size << table->shift);
     if (!made) return 0;
     uintptr_t expected = 0;
     if (hg_swap(&table->extents[number], &expected, (uintptr_t)made)) return (uintptr_t)made;
@@ -32,12 +32,12 @@ static uintptr_t page_bits(size_t offset, size_t size) {
 }
 
 void *hg_table_slot(struct hg_table *table, uint32_t index) {
-    uint32_t number = index / table->per_extent;
+    uint32_t number = index >> table->shift;
     if (number >= table->max_extents) return NULL;
     uintptr_t extent = hg_load_acquire(&table->extents[number]);
     if (!extent && !(extent = add_extent(table, number))) return NULL;
 
-    size_t offset = (size_t)(index % table->per_extent) * table->record_size;
+    size_t offset = (size_t)(index & ((1u << table->shift) - 1)) * table->record_size;
     uintptr_t bits = page_bits(offset, table->record_size);
     uint8_t *base = (uint8_t *)(extent & ~(uintptr_t)(HG_STEP - 1));
     if (HG_UNLIKELY((extent & bits) != bits)) {

@@ -9,7 +9,7 @@ struct hg_table {
     uint32_t kind;
     uint32_t owner;
     uint32_t record_size;
-    uint32_t per_extent;
+    uint32_t shift; /* an extent holds 1 << shift records: a power of two, found without dividing */
     uint32_t max_extents;
     /* One word per extent: its address (aligned to a step) | a bit per reserved page. */
     uintptr_t *extents;
@@ -24,9 +24,9 @@ void *hg_table_slot(struct hg_table *table, uint32_t index);
 
 /* The record at `index`, which hg_table_slot() has returned before. */
 HG_INLINE void *hg_table_at(const struct hg_table *table, uint32_t index) {
-    uintptr_t extent = hg_load_acquire(&table->extents[index / table->per_extent]);
+    uintptr_t extent = hg_load_acquire(&table->extents[index >> table->shift]);
     return (uint8_t *)(extent & ~(uintptr_t)(HG_STEP - 1)) +
-           (size_t)(index % table->per_extent) * table->record_size;
+           (size_t)(index & ((1u << table->shift) - 1)) * table->record_size;
 }
 
 #endif

@@ -37,6 +37,8 @@ struct hg_thread {
     struct hg_table counters;
     uint32_t generation; /* of modules, when the stack cache was last valid */
     uint64_t next_tick;  /* ns since start: look at the timeline then */
+    uint64_t shared_since; /* peak.c: when this thread began to count its shared events */
+    uint32_t shared_events;
     struct hg_walker walker;
     struct hg_stack_entry stacks[HG_STACK_CACHE];
 };
