@@ -1,0 +1,62 @@
+"""The paired arenas of TIMELINE and SNAPSHOTS: a whole copy of the one in use.
+
+When an arena is full the target writes a thinned copy to the other and flips. A reader that is
+overtaken twice would see a mixture; it notices by the arena's generation and reads again.
+"""
+
+from __future__ import annotations
+
+from heapglass.recording import schema
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from heapglass.recording.image import Image
+
+_FIELDS = {
+    schema.KIND_TIMELINE: schema.Header.FIELDS["timeline_arena"],
+    schema.KIND_SNAPSHOTS: schema.Header.FIELDS["snapshots_arena"],
+}
+_TRIES = 8
+
+
+def read_arena(image: Image, kind: int) -> bytes:
+    """All entries of the arena in use, b"" when there are none yet."""
+    entries = b""
+    for _ in range(_TRIES):
+        found = _in_use(image, kind)
+        if found is None:
+            return b""
+        offset, arena = found
+        entries = image.file.read(offset + schema.Arena.SIZE, arena.used)
+        again = _in_use(image, kind)
+        if again and (again[0], again[1].generation) == (offset, arena.generation):
+            break
+    return entries
+
+
+def last_point(image: Image) -> schema.Point | None:
+    """The end of the timeline, without reading all of it."""
+    found = _in_use(image, schema.KIND_TIMELINE)
+    if found is None or found[1].used < schema.Point.SIZE:
+        return None
+    offset, arena = found
+    end = arena.used // schema.Point.SIZE * schema.Point.SIZE
+    start = offset + schema.Arena.SIZE + end - schema.Point.SIZE
+    return schema.Point(image.file.read(start, schema.Point.SIZE))
+
+
+def _in_use(image: Image, kind: int) -> tuple[int, schema.Arena] | None:
+    """The offset and the head of the arena that the header names now."""
+    field = _FIELDS[kind]
+    number = int.from_bytes(image.file.read(field.offset, field.size), "little")
+    best = None
+    for extent in image.extents(kind):
+        if extent.first != number or extent.length < schema.Arena.SIZE:
+            continue
+        arena = schema.Arena(image.file.read(extent.offset, schema.Arena.SIZE))
+        if arena.used > extent.length - schema.Arena.SIZE:
+            raise image.file.damaged(f"an arena of kind {kind} is larger than its extent")
+        # Of two extents for one arena one was never used; see directory.py.
+        if best is None or arena.used > best[1].used:
+            best = extent.offset, arena
+    return best

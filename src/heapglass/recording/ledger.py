@@ -1,0 +1,88 @@
+"""The ledger: every live block, from the shadow of the heap and from the table of large ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from heapglass.recording import schema
+from heapglass.recording.columns import signed, view
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from heapglass.recording.image import Image
+
+_LEAF_BYTES = schema.LEDGER_RECORDS * 8
+_ADDRESS_END = 1 << 47  # blocks above are in LARGE
+_BIRTHS = 1 << schema.LEDGER_BIRTH_BITS
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """Live blocks as recorded: birth as a code, site before equal ones are merged."""
+
+    address: NDArray[np.uint64]
+    size: NDArray[np.int64]
+    site: NDArray[np.int64]
+    birth: NDArray[np.int64]
+
+
+def read_blocks(image: Image) -> Blocks:
+    """In order of address. A block that moved between the two tables while they were read is
+    there once, as it was born last."""
+    small, large = _small(image), _large(image)
+    both = [
+        np.concatenate([getattr(small, name), getattr(large, name)])
+        for name in ("address", "size", "site", "birth")
+    ]
+    address, birth = both[0], both[3]
+    order = np.lexsort((birth, address))
+    is_last = np.append(address[order][1:] != address[order][:-1], True)[: len(order)]
+    return Blocks(*(column[order[is_last]] for column in both))
+
+
+def _small(image: Image) -> Blocks:
+    shift = image.header.granule_shift
+    reach = schema.LEDGER_RECORDS << shift
+    words, addresses = [np.empty(0, np.uint64)], [np.empty(0, np.uint64)]
+    for extent in image.extents(schema.KIND_LEDGER):
+        first = extent.first
+        if extent.length != _LEAF_BYTES or first % reach or first > _ADDRESS_END - reach:
+            raise image.file.damaged("an extent of the ledger has an odd size or start")
+        leaf = np.frombuffer(image.file.read(extent.offset, _LEAF_BYTES), "<u8")
+        taken = np.flatnonzero(leaf)
+        words.append(leaf[taken])
+        addresses.append((first + (taken << shift)).astype(np.uint64))
+    word = np.concatenate(words)
+    birth = word >> np.uint64(schema.LEDGER_SIZE_BITS) & np.uint64(_BIRTHS - 1)
+    site = word >> np.uint64(schema.LEDGER_SIZE_BITS + schema.LEDGER_BIRTH_BITS)
+    size = word & np.uint64((1 << schema.LEDGER_SIZE_BITS) - 1)
+    return Blocks(np.concatenate(addresses), signed(size), signed(site), signed(birth))
+
+
+def _large(image: Image) -> Blocks:
+    tables = [view(b"", schema.Large)]
+    for extent in image.extents(schema.KIND_LARGE):
+        slots = view(image.file.read(extent.offset, extent.length), schema.Large)
+        tables.append(slots[slots["address"] > 1])
+    taken = np.concatenate(tables)
+    if np.any(taken["birth"] >= _BIRTHS) or np.any(taken["size"] >> np.uint64(63)):
+        raise image.file.damaged("a large block in it makes no sense")
+    return Blocks(
+        taken["address"].copy(),
+        signed(taken["size"]),
+        signed(taken["site"]),
+        signed(taken["birth"]),
+    )
+
+
+def birth_ns(code: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Birth codes as ns since start, exact or rounded down; see format.h."""
+    bits = schema.BIRTH_MANTISSA_BITS
+    exponent = np.maximum((code >> bits) - 1, 0)
+    mantissa = (1 << bits) + (code & ((1 << bits) - 1))
+    ticks = np.where(code < 2 << bits, code, mantissa << exponent)
+    return ticks << schema.TICK_SHIFT

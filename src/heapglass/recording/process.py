@@ -1,0 +1,91 @@
+"""Facts about the process that follow from several parts of the recording together.
+
+How it stands, when its own notes end at "running", is found out through /proc. A recording from
+another host (a shared directory, a copy) has no process to look at: it counts as running while its
+last event is less than a minute old by the wall clock, and as killed after that.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from heapglass.recording import schema
+from heapglass.recording.arenas import last_point
+from heapglass.recording.liveness import has_mapped, is_running
+from heapglass.recording.threads import read_threads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from heapglass.recording.image import Image
+
+# The values of model.ProcessState, which cannot be imported here: it brings numpy.
+RUNNING = "running"
+KILLED = "killed"
+EXEC = "exec"
+_ENDED = {
+    schema.STATE_EXITED: "exited",
+    schema.STATE_SIGNALED: "signaled",
+    schema.STATE_EXEC: EXEC,
+}
+_PATIENCE_NS = 60 * 10**9
+
+
+def standing(image: Image) -> str:
+    """How the process stands now."""
+    header = image.header
+    if header.state in _ENDED:
+        return _ENDED[header.state]
+    if not may_write(image):
+        return KILLED
+    if not _is_local(header) or header.ladder == schema.LADDER_OFF:
+        return RUNNING
+    return RUNNING if has_mapped(header.pid, image.file) else EXEC
+
+
+def may_write(image: Image) -> bool:
+    """Whether the process is still there, whatever state it has noted down."""
+    header = image.header
+    if _is_local(header):
+        return is_running(header.pid, header.process_start)
+    if header.state in _ENDED:
+        return False
+    return time.time_ns() - (header.start_wall_ns + last_event(image)) < _PATIENCE_NS
+
+
+def _is_local(header: schema.Header) -> bool:
+    host = header.host.split(b"\0", 1)[0]
+    return not host or host == os.fsencode(os.uname().nodename)[: len(header.host) - 1]
+
+
+def last_event(image: Image) -> int:
+    """When the process was last seen to do anything, in ns since start."""
+    seen = [thread.last_seen for thread in read_threads(image)]
+    point = last_point(image)
+    return max(*seen, image.header.peak_ns, point.time if point else 0)
+
+
+def duration(image: Image, state: str) -> int:
+    """Ns from the start until the end, or until now, or as far as anything is known."""
+    header = image.header
+    if header.end_ns:
+        return header.end_ns
+    if state == RUNNING and _is_local(header):
+        return max(0, time.monotonic_ns() - header.start_mono_ns)
+    return last_event(image)
+
+
+def text(raw: bytes) -> str:
+    """A NUL-terminated array, decoded as Python decodes paths: what opens the file it names."""
+    return os.fsdecode(raw.split(b"\0", 1)[0])
+
+
+def arguments(header: schema.Header) -> tuple[str, ...]:
+    """The command line; its last argument may be cut."""
+    *whole, rest = header.command_line[: header.command_line_length].split(b"\0")
+    return tuple(os.fsdecode(argument) for argument in (*whole, *([rest] if rest else ())))
+
+
+def step_down_reason(header: schema.Header) -> str:
+    """Why not everything is recorded any more; "" while it is."""
+    return schema.REASONS[header.ladder_reason] if header.ladder_reason else ""

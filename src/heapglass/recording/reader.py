@@ -1,0 +1,180 @@
+"""A recording as a `HeapSource`: a running process, a finished one and a killed one alike.
+
+Nothing is kept but what cannot change any more: visible modules and stacks, and the image of a
+process that has ended.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from heapglass.errors import RecordingError
+from heapglass.model import BlockTable
+from heapglass.recording import counters, histograms, schema, summary
+from heapglass.recording.arenas import read_arena
+from heapglass.recording.file import RecordingFile
+from heapglass.recording.image import Image
+from heapglass.recording.ledger import birth_ns, read_blocks
+from heapglass.recording.modules import ModuleTable, read_module_records
+from heapglass.recording.process import may_write
+from heapglass.recording.snapshots import accumulate
+from heapglass.recording.stacks import Stacks, read_site_records
+from heapglass.recording.timeline import read_timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from os import PathLike
+
+    from heapglass.model import (
+        Histogram,
+        Losses,
+        Module,
+        Process,
+        Recorder,
+        SiteTable,
+        Snapshot,
+        Stack,
+        Thread,
+        Timeline,
+        Totals,
+    )
+    from heapglass.recording.columns import Records
+
+# Lines read while the peak moved on are of two peaks; then they are read again, so many times.
+_PEAK_TRIES = 4
+
+
+class Recording:
+    """An open recording. Everything is read when asked for and may raise RecordingError."""
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self._file = RecordingFile(path)
+        self._final: Image | None = None
+        self._modules: ModuleTable | None = None
+        self._stacks: Stacks | None = None
+        self._image()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._file.close()
+
+    @property
+    def name(self) -> str:
+        return self._file.path
+
+    @property
+    def process(self) -> Process:
+        return summary.process(self._image())
+
+    @property
+    def totals(self) -> Totals:
+        return summary.totals(self._image())
+
+    @property
+    def losses(self) -> Losses:
+        return summary.losses(self._image())
+
+    @property
+    def recorder(self) -> Recorder:
+        return summary.recorder(self._image())
+
+    @property
+    def threads(self) -> Sequence[Thread]:
+        return summary.threads(self._image())
+
+    @property
+    def modules(self) -> Sequence[Module]:
+        return self._read_modules().modules
+
+    def sites(self) -> SiteTable:
+        image, lines = self._read_lines()
+        return counters.clamp(counters.site_table(image, lines, self._read_stacks()))
+
+    def sites_by_shard(self) -> Mapping[int, SiteTable]:
+        """In one shard more may have been freed than allocated: live values may be negative."""
+        image, lines = self._read_lines()
+        return dict(counters.by_shard(image, lines, self._read_stacks()))
+
+    def stack(self, site: int) -> Stack:
+        # What is known of a stack never changes, so a site seen before needs no new look.
+        stack = self._stacks.stack(site) if self._stacks else None
+        stack = stack or self._read_stacks().stack(site)
+        if stack is None:
+            raise self._no_site(site)
+        return stack
+
+    def size_histogram(self, site: int | None = None) -> Histogram:
+        return self._histogram(histograms.sizes, site)
+
+    def lifetime_histogram(self, site: int | None = None) -> Histogram:
+        return self._histogram(histograms.lifetimes, site)
+
+    def blocks(self) -> BlockTable:
+        """Addresses of blocks under 64 KiB are those of the granule the block starts in."""
+        blocks = read_blocks(self._image())
+        canonical = self._read_stacks().canonical
+        if np.any(blocks.site >= len(canonical)) or not np.all(canonical[blocks.site]):
+            raise self._file.damaged("a block in it is of a site that does not exist")
+        return BlockTable(
+            blocks.address, blocks.size, canonical[blocks.site], birth_ns(blocks.birth)
+        )
+
+    def timeline(self) -> Timeline:
+        return read_timeline(self._image())
+
+    def snapshots(self) -> Iterator[Snapshot]:
+        arena = read_arena(self._image(), schema.KIND_SNAPSHOTS)
+        yield from accumulate(self._file, arena, self._read_stacks().canonical)
+
+    def _image(self) -> Image:
+        """The recording as it stands now. Whoever follows a reference from one table into another
+        asks for a new image in between."""
+        if self._final is None or not self._final.is_current():
+            image = Image(self._file)
+            self._final = None if may_write(image) else image
+            return image
+        return self._final
+
+    def _read_modules(self) -> ModuleTable:
+        records = read_module_records(self._image())
+        if self._modules is None or self._modules.records != records:
+            self._modules = ModuleTable(self._image(), records)
+        return self._modules
+
+    def _read_stacks(self) -> Stacks:
+        records = read_site_records(self._image())
+        modules = self._read_modules()
+        known = self._stacks
+        if known is None or known.records != records or known.modules is not modules:
+            known = self._stacks = Stacks(self._image(), records, modules)
+        return known
+
+    def _read_lines(self) -> tuple[Image, counters.Lines]:
+        for _ in range(_PEAK_TRIES):
+            image = self._image()
+            lines = counters.read_lines(image)
+            before, after = image.header, self._image().header
+            if (before.peak_epoch, before.peak_rising) == (after.peak_epoch, after.peak_rising):
+                break
+        return image, lines
+
+    def _histogram(
+        self, read: Callable[[Image, Records], Histogram], site: int | None
+    ) -> Histogram:
+        sites = None
+        if site is not None:
+            sites = self._read_stacks().sites_like(site)
+            if not len(sites):
+                raise self._no_site(site)
+        lines = counters.read_lines(self._image(), sites)
+        return read(self._image(), lines.counters)
+
+    def _no_site(self, site: int) -> RecordingError:
+        return RecordingError(f"{self.name} has no site {site}")

@@ -1,0 +1,89 @@
+"""Snapshots: deltas in the file, whole tables to the outside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from heapglass.model import Snapshot
+from heapglass.recording import schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from heapglass.recording.file import RecordingFile
+
+_COLUMNS = 4  # live_blocks, live_bytes, allocations, bytes_allocated
+_LONGEST_VARINT = 10
+
+
+def accumulate(
+    file: RecordingFile, arena: bytes, canonical: NDArray[np.int64]
+) -> Iterator[Snapshot]:
+    """Every snapshot as a full table, rows by the ids that `canonical` maps sites to."""
+    values = np.zeros((len(canonical), _COLUMNS), np.int64)
+    is_known = np.zeros(len(canonical), bool)
+    time_before = 0
+    for head, deltas in _entries(file, arena):
+        if head.time < time_before:
+            raise file.damaged("its snapshots run backwards")
+        time_before = head.time
+        site, change = _decode(file, head, deltas)
+        if np.any(site >= len(canonical)) or not np.all(canonical[site]):
+            raise file.damaged("a snapshot in it names a site that does not exist")
+        np.add.at(values, canonical[site], change)
+        is_known[canonical[site]] = True
+        yield _snapshot(head.time, np.flatnonzero(is_known), values)
+
+
+def _snapshot(time: int, known: NDArray[np.int64], values: NDArray[np.int64]) -> Snapshot:
+    live_blocks, live_bytes, allocations, bytes_allocated = np.maximum(values[known], 0).T
+    return Snapshot(time, known, live_blocks, live_bytes, allocations, bytes_allocated)
+
+
+def _entries(file: RecordingFile, arena: bytes) -> Iterator[tuple[schema.Snapshot, bytes]]:
+    at = 0
+    while at + schema.Snapshot.SIZE <= len(arena):
+        head = schema.Snapshot(arena, at)
+        start = at + schema.Snapshot.SIZE
+        if head.length > len(arena) - start:
+            raise file.damaged("a snapshot in it is longer than its arena")
+        yield head, arena[start : start + head.length]
+        at = start + head.length + -head.length % 8
+    if at < len(arena):
+        raise file.damaged("its snapshots break off")
+
+
+def _decode(
+    file: RecordingFile, head: schema.Snapshot, deltas: bytes
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Site ids and changes, one row per delta."""
+    numbers = _varints(file, deltas)
+    if len(numbers) != head.sites * (1 + _COLUMNS):
+        raise file.damaged("a snapshot in it has not as many numbers as it claims")
+    rows = numbers.reshape(-1, 1 + _COLUMNS)
+    steps = rows[:, 0]
+    if np.any(steps == 0) or np.any(steps > schema.MAX_SITES):
+        raise file.damaged("a snapshot in it names a site that does not exist")
+    zigzag = rows[:, 1:]
+    change = (zigzag >> np.uint64(1)) ^ (np.uint64(0) - (zigzag & np.uint64(1)))
+    return np.cumsum(steps.astype(np.int64)), change.view(np.int64)
+
+
+def _varints(file: RecordingFile, data: bytes) -> NDArray[np.uint64]:
+    octets = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(octets < 128)
+    if (ends[-1] + 1 if len(ends) else 0) != len(octets):
+        raise file.damaged("a snapshot in it breaks off")
+    if not len(ends):
+        return np.empty(0, np.uint64)
+    starts = np.append(0, ends[:-1] + 1)
+    lengths = ends - starts + 1
+    if lengths.max() > _LONGEST_VARINT:
+        raise file.damaged("a snapshot in it has a number that is too long")
+    place = np.arange(len(octets)) - np.repeat(starts, lengths)
+    parts = (octets & 127).astype(np.uint64) << (7 * place).astype(np.uint64)
+    return np.bitwise_or.reduceat(parts, starts)

@@ -1,0 +1,131 @@
+"""The call tree: each site's stack, and which sites are one.
+
+Two threads that meet a new stack in the same instant may give it two sites, or two nodes on its
+way. Sites with equal stacks (same return addresses in the same generations of modules) are shown
+as one, under the lowest id.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from heapglass.model import FrameAddress, Pseudo, Stack
+from heapglass.recording import schema
+from heapglass.recording.columns import signed, table, view
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from heapglass.recording.image import Image
+    from heapglass.recording.modules import ModuleTable
+
+# No stack is deeper; the target cuts them at 4096 frames or less.
+_MOST_FRAMES = 1 << 16
+
+
+def read_site_records(image: Image) -> bytearray:
+    """What Stacks needs, through an image made after this."""
+    return image.table(schema.KIND_SITES, schema.Site.SIZE, image.header.sites)
+
+
+class Stacks:
+    """Sites and their stacks, as far as they were visible."""
+
+    __slots__ = (
+        "_address",
+        "_file",
+        "_module",
+        "_node",
+        "_parent",
+        "canonical",
+        "first_seen",
+        "modules",
+        "records",
+    )
+
+    def __init__(self, image: Image, records: bytearray, modules: ModuleTable) -> None:
+        nodes = table(image, schema.KIND_NODES, schema.Node, image.header.nodes)
+        sites = view(records, schema.Site)
+        self.records = records
+        self.modules = modules
+        self._file = image.file
+        self._address: NDArray[np.uint64] = nodes["address"].copy()
+        self._parent = signed(nodes["parent"])
+        self._module = modules.locate(self._address)
+        self._node = signed(sites["node"])
+        self.first_seen = signed(sites["first_seen"])
+        # canonical[site] is the id that its stack is shown under, 0 where no site is visible.
+        self.canonical = self._merge()
+
+    def stack(self, site: int) -> Stack | None:
+        """None when no such site is visible."""
+        if not 0 < site < len(self._node) or not self._node[site]:
+            return None
+        frames = []
+        cut = None
+        for address, module in self._frames(int(self._node[site])):
+            if address < schema.PSEUDO_END:
+                cut = Pseudo(address)
+            else:
+                frames.append(FrameAddress(address, module))
+        return Stack(tuple(frames), cut)
+
+    def _frames(self, node: int) -> Iterator[tuple[int, int]]:
+        while node:
+            yield int(self._address[node]), int(self._module[node])
+            node = int(self._parent[node])
+
+    def sites_like(self, site: int) -> NDArray[np.int64]:
+        """All sites with the same stack, none when it is not visible."""
+        if not 0 < site < len(self.canonical) or not self.canonical[site]:
+            return np.empty(0, np.int64)
+        return np.flatnonzero(self.canonical == self.canonical[site])
+
+    def _merge(self) -> NDArray[np.int64]:
+        canonical = np.zeros(len(self._node), np.int64)
+        ids = np.flatnonzero(self._node)
+        nodes, lowest, back = np.unique(self._node[ids], return_index=True, return_inverse=True)
+        shown_as = ids[lowest]
+        fingerprints = self._fingerprints(nodes)
+        _, group, size = np.unique(fingerprints, return_inverse=True, return_counts=True)
+        by_frames: dict[tuple[tuple[int, int], ...], int] = {}
+        suspects = np.flatnonzero(size[group] > 1)
+        for suspect in suspects[np.argsort(shown_as[suspects])]:
+            frames = tuple(self._frames(int(nodes[suspect])))
+            shown_as[suspect] = by_frames.setdefault(frames, int(shown_as[suspect]))
+        canonical[ids] = shown_as[back]
+        return canonical
+
+    def _fingerprints(self, nodes: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """A hash of each node's way to the root, all ways walked at once and checked."""
+        marks = _mix(self._address ^ _mix(self._module.astype(np.uint64)))
+        prints = np.zeros(len(nodes), np.uint64)
+        walking, at = np.arange(len(nodes)), nodes
+        for _ in range(_MOST_FRAMES):
+            self._check_nodes(at)
+            prints[walking] = prints[walking] * _ODD + marks[at]
+            at = self._parent[at]
+            onward = at != 0
+            walking, at = walking[onward], at[onward]
+            if not len(at):
+                return prints
+        raise self._file.damaged("a stack in it never ends")
+
+    def _check_nodes(self, nodes: NDArray[np.int64]) -> None:
+        if np.any(nodes >= len(self._address)) or not np.all(self._address[nodes]):
+            raise self._file.damaged("a stack in it has missing frames")
+        pseudo = nodes[self._address[nodes] < schema.PSEUDO_END]
+        if np.any(self._parent[pseudo]) or np.any(self._address[pseudo] > schema.PSEUDO_OTHER):
+            raise self._file.damaged("a stack in it ends for an unknown reason")
+
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    values = (values ^ (values >> np.uint64(31))) * _ODD
+    return values ^ (values >> np.uint64(29))

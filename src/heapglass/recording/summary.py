@@ -1,0 +1,107 @@
+"""The process as a whole, in the model's words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from heapglass.model import Loss, Losses, LossKind, Process, ProcessState, Recorder, Thread, Totals
+from heapglass.recording import schema
+from heapglass.recording.process import (
+    arguments,
+    duration,
+    standing,
+    step_down_reason,
+    text,
+)
+from heapglass.recording.threads import Sums, read_threads
+
+if TYPE_CHECKING:
+    from heapglass.recording.image import Image
+
+
+def process(image: Image) -> Process:
+    header = image.header
+    state = ProcessState(standing(image))
+    return Process(
+        pid=header.pid,
+        parent_pid=header.parent_pid,
+        uid=header.uid,
+        executable=text(header.executable),
+        argv=arguments(header),
+        working_directory=text(header.working_directory),
+        host=text(header.host),
+        state=state,
+        exit_status=header.exit_status if state is ProcessState.EXITED else None,
+        exit_signal=header.exit_signal if state is ProcessState.SIGNALED else None,
+        started_wall_ns=header.start_wall_ns,
+        duration_ns=duration(image, state),
+        is_forked=bool(header.flags & schema.FLAG_FORKED),
+        session=header.session,
+    )
+
+
+def totals(image: Image) -> Totals:
+    sums = Sums(image)
+    return Totals(
+        allocations=sums.allocations,
+        frees=sums.frees,
+        bytes_allocated=sums.bytes_allocated,
+        bytes_freed=sums.bytes_freed,
+        live_blocks=sums.live_blocks,
+        live_bytes=sums.live_bytes,
+        peak_bytes=sums.peak_bytes,
+        peak_time_ns=image.header.peak_ns,
+        temporary=sums.temporary,
+        reallocs=sums.reallocs,
+        usable_live_bytes=sums.usable_live_bytes,
+    )
+
+
+def losses(image: Image) -> Losses:
+    header = image.header
+    events = Sums(image).losses
+    items = [Loss(LossKind(kind), number) for kind, number in events.items() if number]
+    return Losses(
+        items=tuple(items),
+        ladder=schema.LADDERS[header.ladder],
+        reason=step_down_reason(header),
+        since_ns=header.ladder_ns,
+        peak_error_bytes=header.peak_error_bytes,
+    )
+
+
+def recorder(image: Image) -> Recorder:
+    header = image.header
+    return Recorder(
+        mode="sampled" if header.sample_bytes else "exact",
+        sample_bytes=header.sample_bytes,
+        format_version=header.version,
+        depth_limit=header.depth_limit,
+        granule_bytes=1 << header.granule_shift,
+        snapshot_interval_ns=header.snapshot_interval_ns,
+        snapshot_churn_bytes=header.snapshot_churn_bytes,
+        allocator=text(header.allocator),
+        memory_bytes=header.file_reserved_bytes + header.private_bytes,
+        file_bytes=header.file_reserved_bytes,
+        private_bytes=header.private_bytes,
+        stats=Sums(image).stats,
+    )
+
+
+def threads(image: Image) -> list[Thread]:
+    return [_thread(record) for record in read_threads(image)]
+
+
+def _thread(record: schema.ThreadRecord) -> Thread:
+    return Thread(
+        tid=record.tid,
+        name=text(record.name),
+        shard=record.shard,
+        first_seen_ns=record.first_seen,
+        last_seen_ns=record.last_seen,
+        allocations=record.allocations,
+        frees=record.frees,
+        bytes_allocated=record.bytes_allocated,
+        bytes_freed=record.bytes_freed,
+        temporary=record.temporary,
+    )

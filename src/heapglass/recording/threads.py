@@ -1,0 +1,70 @@
+"""The thread records, and the process's totals and losses, which are their sums."""
+
+from __future__ import annotations
+
+from heapglass.recording import schema
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from heapglass.recording.image import Image
+
+
+def read_threads(image: Image) -> list[schema.ThreadRecord]:
+    table = image.table(schema.KIND_THREADS, schema.ThreadRecord.SIZE, image.header.threads)
+    return [record for record in schema.ThreadRecord.each(table) if record.tid]
+
+
+class Sums:
+    """Sums over all threads; `losses` also counts those that no thread could be found for.
+    While the process runs two of them may be an event apart."""
+
+    __slots__ = (
+        "allocations",
+        "bytes_allocated",
+        "bytes_freed",
+        "frees",
+        "losses",
+        "peak_bytes",
+        "reallocs",
+        "stats",
+        "temporary",
+        "usable_allocated",
+        "usable_freed",
+    )
+
+    def __init__(self, image: Image) -> None:
+        threads = read_threads(image)
+        self.allocations = sum(t.allocations for t in threads)
+        self.frees = sum(t.frees for t in threads)
+        self.bytes_allocated = sum(t.bytes_allocated for t in threads)
+        self.bytes_freed = sum(t.bytes_freed for t in threads)
+        self.usable_allocated = sum(t.usable_allocated for t in threads)
+        self.usable_freed = sum(t.usable_freed for t in threads)
+        self.temporary = sum(t.temporary for t in threads)
+        self.reallocs = sum(t.reallocs for t in threads)
+        self.stats = _by_name(schema.STATS, (t.stats for t in threads))
+        self.losses = _by_name(schema.LOSSES, [image.header.losses, *(t.losses for t in threads)])
+        # Threads hand their changes over in batches: more may be live than the peak noted so far.
+        self.peak_bytes = max(image.header.peak_bytes, self.live_bytes)
+
+    @property
+    def live_blocks(self) -> int:
+        return max(0, self.allocations - self.frees)
+
+    @property
+    def live_bytes(self) -> int:
+        return max(0, self.bytes_allocated - self.bytes_freed)
+
+    @property
+    def usable_live_bytes(self) -> int:
+        return max(0, self.usable_allocated - self.usable_freed)
+
+
+def _by_name(names: tuple[str, ...], rows: Iterable[tuple[int, ...]]) -> dict[str, int]:
+    totals = dict.fromkeys(names, 0)
+    for row in rows:
+        for name, value in zip(names, row, strict=False):
+            totals[name] += value
+    return totals

@@ -1,0 +1,31 @@
+"""The timeline: totals over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from heapglass.model import Timeline
+from heapglass.recording import schema
+from heapglass.recording.arenas import read_arena
+from heapglass.recording.columns import signed, view
+
+if TYPE_CHECKING:
+    from heapglass.recording.image import Image
+
+
+def read_timeline(image: Image) -> Timeline:
+    points = view(read_arena(image, schema.KIND_TIMELINE), schema.Point)
+    time = signed(points["time"])
+    if np.any(time < 0) or np.any(time[1:] < time[:-1]):
+        raise image.file.damaged("its timeline runs backwards")
+    return Timeline(
+        time_ns=time,
+        live_bytes=signed(points["live_bytes"]),
+        live_blocks=signed(points["live_blocks"]),
+        allocations=signed(points["allocations"]),
+        bytes_allocated=signed(points["bytes_allocated"]),
+        peak_bytes=signed(points["peak_bytes"]),
+        usable_bytes=signed(points["usable_bytes"]),
+    )
