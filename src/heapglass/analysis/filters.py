@@ -52,7 +52,7 @@ def parse_filter(text: str) -> Filter:
     function, file and module."""
     match = _FIELD.fullmatch(text)
     if not text or (match and not match[2]):
-        raise UsageError(f"The filter '{text}' is empty.")
+        raise UsageError(f"The filter '{text}' is empty")
     if match is None:
         return Filter(FilterField.ANY, re.compile(re.escape(text), re.IGNORECASE))
     return Filter(FilterField(match[1]), compile_pattern(match[2]))
@@ -63,7 +63,7 @@ def compile_pattern(text: str) -> re.Pattern[str]:
     try:
         return re.compile(text)
     except re.error as error:
-        raise UsageError(f"'{text}' is not a regular expression: {error}.") from None
+        raise UsageError(f"'{text}' is not a regular expression: {error}") from None
 
 
 def passes_all(stack: NamedStack, filters: Iterable[Filter]) -> bool:

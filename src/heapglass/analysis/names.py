@@ -49,6 +49,17 @@ def elide_arguments(name: str, ellipsis: str) -> str:
     return "".join([*kept, name[last:]])
 
 
+def split_scopes(name: str) -> list[str]:
+    """The parts between `::` outside of brackets: namespaces, classes, and last the function."""
+    ends = [
+        index
+        for index, char, depth in _outline(name)
+        if char == ":" and depth == 0 and name.startswith("::", index)
+    ]
+    starts = [0, *(end + 2 for end in ends)]
+    return [name[start:end] for start, end in zip(starts, [*ends, len(name)], strict=True)]
+
+
 def _without_trailers(function: str) -> str:
     while (shorter := _TRAILER.sub("", function)) != function:
         function = shorter

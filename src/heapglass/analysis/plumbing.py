@@ -2,8 +2,8 @@
 
 The rule, in this order; a frame is plumbing when
  1. its module is the C library, the dynamic loader, the C++ runtime, an allocator, or heapglass;
- 2. its function is an allocation entry point (malloc, strdup, operator new, ...), wherever it
-    lives, so that statically linked programs read the same;
+ 2. its function is an allocation entry point (malloc, strdup, operator new, ...) or what starts
+    programs and threads, wherever it lives, so that statically linked programs read the same;
  3. its function is in namespace std, __gnu_cxx or __cxxabiv1, or is a Rust allocation shim, or
     comes from the sources of Rust's standard library;
  4. its function is one the user named a wrapper.
@@ -32,6 +32,12 @@ _ENTRIES = frozenset(
     """
     malloc calloc realloc reallocarray free cfree memalign posix_memalign aligned_alloc valloc
     pvalloc malloc_usable_size strdup strndup wcsdup asprintf vasprintf getline getdelim
+    """.split()
+)
+_STARTS = frozenset(
+    """
+    _start __libc_start_main __libc_start_main_impl __libc_start_call_main __libc_csu_init
+    start_thread clone clone3 _dl_start _dl_start_user call_init
     """.split()
 )
 _ENTRY_PREFIX = re.compile(r"__GI___libc_|__libc_|__GI_|__interceptor_|__|je_|tc_|mi_")
@@ -70,7 +76,9 @@ def _is_entry(name: str) -> bool:
     if _OPERATOR_NEW.fullmatch(name):
         return True
     prefix = _ENTRY_PREFIX.match(name)
-    return name in _ENTRIES or (prefix is not None and name[prefix.end() :] in _ENTRIES)
+    if name in _ENTRIES or name in _STARTS:
+        return True
+    return prefix is not None and name[prefix.end() :] in _ENTRIES
 
 
 def _is_rust(name: str, file: str) -> bool:

@@ -1,0 +1,135 @@
+"""The terminal, or whatever stands in for it: width, colour, glyphs, and JSON.
+
+On a terminal text is cut to its width; into a file or a pipe everything is written whole and
+without colour, unless COLUMNS or --color say otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+from rich.console import Console
+from rich.text import Text
+
+from heapglass.units import Units, parse_size
+from heapglass.views.glyphs import Glyphs, choose_glyphs
+
+Part = str | tuple[str, str]  # a text, or a text and its style
+_LEAST_WIDTH = 60  # below it the columns have no room, and the terminal may wrap
+_WARNINGS_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    console: Console
+    width: int | None  # None: lines may be as long as they like
+    height: int | None  # None: there is no end
+    glyphs: Glyphs
+    units: Units
+
+    def line(self, *parts: Part) -> None:
+        """One line, neither wrapped nor cut."""
+        text = Text.assemble(*parts)
+        text.rstrip()
+        self.console.print(text, soft_wrap=True)
+
+    def sentences(self, sentences: Sequence[str], mark: str, style: str) -> None:
+        """Each sentence behind a mark, wrapped to the screen."""
+        width = self.width or sys.maxsize
+        for sentence in sentences:
+            lines = textwrap.wrap(
+                sentence, width, initial_indent=mark, subsequent_indent=" " * len(mark)
+            )
+            for line in lines:
+                self.line((line, style))
+
+    def caveats(self, caveats: Sequence[str]) -> None:
+        """Losses and approximations, above everything else."""
+        self.sentences(caveats, "! ", "yellow")
+        if caveats:
+            self.line()
+
+    def warnings(self, warnings: Sequence[str]) -> None:
+        """What kept frames from having names, below everything else."""
+        if not warnings:
+            return
+        self.line()
+        self.sentences(warnings[:_WARNINGS_SHOWN], "symbols: ", "dim")
+        more = len(warnings) - _WARNINGS_SHOWN
+        if more > 0:
+            self.line((f"symbols: and {more} more of these; --json has them all", "dim"))
+
+
+def add_output_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON, see docs/json.md")
+    parser.add_argument("--si", action="store_true", help="sizes in kB, MB instead of KiB, MiB")
+    color = parser.add_mutually_exclusive_group()
+    color.add_argument("--color", action="store_true", help="colour even into a file or pipe")
+    color.add_argument("--no-color", action="store_true", help="no colour")
+
+
+def open_screen(args: argparse.Namespace) -> Screen:
+    """The screen that standard output is, as the options and the environment will have it."""
+    stream = _tolerant(sys.stdout)
+    is_terminal = stream.isatty()
+    width, height = screen_size(os.environ, is_terminal=is_terminal)
+    console = Console(
+        file=stream,
+        force_terminal=True if args.color else is_terminal,
+        no_color=True if args.no_color else None,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+    return Screen(console, width, height, choose_glyphs(stream.encoding), chosen_units(args))
+
+
+def screen_size(
+    environment: Mapping[str, str], *, is_terminal: bool
+) -> tuple[int | None, int | None]:
+    """Columns and lines; None where there is no limit."""
+    if is_terminal:
+        size = shutil.get_terminal_size()  # which looks at COLUMNS first, too
+        return max(_LEAST_WIDTH, size.columns), size.lines
+    columns = environment.get("COLUMNS", "")
+    is_number = columns.isascii() and columns.isdigit() and int(columns) > 0
+    return (max(_LEAST_WIDTH, int(columns)) if is_number else None), None
+
+
+def chosen_units(args: argparse.Namespace) -> Units:
+    return Units.SI if args.si else Units.IEC
+
+
+def size_argument(text: str) -> int:
+    """A size for argparse, which shows this error's text and no other's."""
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def count_argument(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of rows")
+    return int(text)
+
+
+def print_json(document: Mapping[str, Any]) -> None:
+    json.dump(document, sys.stdout, indent=1)
+    sys.stdout.write("\n")
+
+
+def _tolerant(stream: TextIO) -> TextIO:
+    """The stream, made to escape what its encoding lacks: a name must not end the report."""
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")
+    return stream

@@ -1,0 +1,32 @@
+"""The one place where a command's SOURCE argument becomes a heap and the names for it."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+from heapglass.errors import UsageError
+from heapglass.model import HeapSource
+from heapglass.recording import open_recording
+from heapglass.symbols.symbolizer import Symbolizer
+from heapglass.views.naming import Resolver
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    heap: HeapSource
+    names: Resolver
+
+
+def add_source_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="SOURCE", help="a recording made by 'heapglass run'")
+
+
+def open_source(argument: str) -> Opened:
+    """Raises a HeapglassError that says in one sentence why there is nothing to see."""
+    path = Path(argument)
+    if "\0" not in argument and path.is_dir():
+        raise UsageError(f"{argument} is a directory, not a recording")
+    heap = open_recording(path)
+    return Opened(heap, Symbolizer(heap.modules))

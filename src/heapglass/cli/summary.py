@@ -1,0 +1,246 @@
+"""`heapglass summary`: the whole process on one page."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
+
+from heapglass.analysis.filters import compile_pattern
+from heapglass.analysis.leaks import Remainder
+from heapglass.analysis.plumbing import Plumbing
+from heapglass.cli.output import (
+    Screen,
+    add_output_options,
+    chosen_units,
+    count_argument,
+    open_screen,
+    print_json,
+)
+from heapglass.cli.source import add_source_argument, open_source
+from heapglass.units import (
+    format_compact,
+    format_count,
+    format_duration,
+    format_share,
+    format_size,
+)
+from heapglass.views.documents import summary_document
+from heapglass.views.glyphs import draw_bar
+from heapglass.views.histogram import Bar, lifetime_label, size_label
+from heapglass.views.labels import chain_text, shorten
+from heapglass.views.locations import GAP, locate_sites
+from heapglass.views.rows import SiteRow
+from heapglass.views.summary import (
+    SummaryQuery,
+    SummaryView,
+    build_summary,
+    command_text,
+    state_text,
+)
+
+NAME = "summary"
+HELP = "show what a recording holds: totals, peak and the sites that matter most"
+
+_PIPE_WIDTH = 100  # where bars and columns end when nothing else does
+_TWO_COLUMNS_FROM = 120
+_BAR_WIDTH = 30
+_TITLES = {
+    Remainder.LIVE: "Live now",
+    Remainder.LEAKED: "Leaked",
+    Remainder.LEFT: "Left when it ended",
+}
+_WORDS = {Remainder.LIVE: "Live", Remainder.LEAKED: "Leaked", Remainder.LEFT: "Left"}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_source_argument(parser)
+    parser.add_argument(
+        "-n",
+        "--top",
+        type=count_argument,
+        default=5,
+        metavar="N",
+        help="sites in each list (default: 5)",
+    )
+    parser.add_argument(
+        "--wrapper",
+        action="append",
+        default=[],
+        metavar="REGEX",
+        help="functions that only wrap malloc: their callers answer for the memory",
+    )
+    add_output_options(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    plumbing = Plumbing(tuple(compile_pattern(text) for text in args.wrapper))
+    query = SummaryQuery(args.top, chosen_units(args), plumbing)
+    opened = open_source(args.source)
+    view = build_summary(opened.heap, opened.names, query)
+    if args.json:
+        print_json(summary_document(view))
+    else:
+        print_summary(open_screen(args), view)
+    return 0
+
+
+def print_summary(screen: Screen, view: SummaryView) -> None:
+    screen.caveats(view.caveats)
+    _print_process(screen, view)
+    _print_totals(screen, view)
+    _print_peak(screen, view)
+    _print_remaining(screen, view)
+    _print_histograms(screen, view)
+    _print_recorder(screen, view)
+    screen.warnings(view.warnings)
+
+
+def _print_process(screen: Screen, view: SummaryView) -> None:
+    command = command_text(view.process)
+    if screen.width is not None:
+        command = shorten(command, screen.width, screen.glyphs)
+    screen.line((command, "bold"))
+    threads = "1 thread" if view.thread_count == 1 else f"{view.thread_count} threads"
+    screen.line(f"pid {view.process.pid}, {state_text(view.process)}, {threads}")
+
+
+def _print_totals(screen: Screen, view: SummaryView) -> None:
+    totals = view.totals
+    temporary = format_share(totals.temporary, totals.allocations)
+    slack = format_size(totals.slack_bytes, screen.units)
+    reallocs = f"{format_count(totals.reallocs)} realloc{'' if totals.reallocs == 1 else 's'}"
+    rows = [
+        (
+            "Allocated",
+            totals.allocations,
+            totals.bytes_allocated,
+            f"{temporary} temporary, {reallocs}",
+        ),
+        ("Freed", totals.frees, totals.bytes_freed, ""),
+        (_WORDS[view.remainder], totals.live_blocks, totals.live_bytes, f"and {slack} slack"),
+        ("Peak", None, totals.peak_bytes, f"after {format_duration(totals.peak_time_ns)}"),
+    ]
+    counts = ["" if count is None else f"{_blocks(count)}" for _, count, _, _ in rows]
+    width = max(map(len, counts))
+    screen.line()
+    for (word, _, size, note), count in zip(rows, counts, strict=True):
+        screen.line(
+            f"  {word:<9}  {count:>{width}}  ",
+            (f"{format_size(size, screen.units):>8}", "bold"),
+            (f"  {note}", "dim"),
+        )
+
+
+def _print_peak(screen: Screen, view: SummaryView) -> None:
+    totals = view.totals
+    size = format_size(totals.peak_bytes, screen.units)
+    when = format_duration(totals.peak_time_ns)
+    numbers = [
+        _numbers(screen, row.counters.peak_bytes, totals.peak_bytes, row.counters.peak_blocks)
+        for row in view.at_peak
+    ]
+    if view.at_peak:
+        _print_title(screen, "At the peak", f"{size} after {when}")
+        _print_sites(screen, view.at_peak, numbers)
+
+
+def _print_remaining(screen: Screen, view: SummaryView) -> None:
+    totals = view.totals
+    if not view.remaining_site_count:
+        _print_title(screen, _TITLES[view.remainder], "nothing")
+        return
+    if not view.remaining:
+        return
+    size = format_size(totals.live_bytes, screen.units)
+    sites = format_count(view.remaining_site_count)
+    note = f"{size} in {_blocks(totals.live_blocks)} from {sites} site{'' if sites == '1' else 's'}"
+    numbers = [
+        _numbers(screen, row.counters.live_bytes, totals.live_bytes, row.counters.live_blocks)
+        for row in view.remaining
+    ]
+    _print_title(screen, _TITLES[view.remainder], note)
+    _print_sites(screen, view.remaining, numbers)
+
+
+def _print_title(screen: Screen, title: str, note: str) -> None:
+    screen.line()
+    screen.line((title, "bold"), f"  {note}")
+
+
+def _numbers(screen: Screen, size: int, whole: int, blocks: int) -> str:
+    noun = "block " if blocks == 1 else "blocks"
+    share = format_share(size, whole)
+    return (
+        f"  {format_size(size, screen.units):>8}  {share:>4}  {format_compact(blocks):>6} {noun}  "
+    )
+
+
+def _print_sites(screen: Screen, rows: Sequence[SiteRow], numbers: Sequence[str]) -> None:
+    indent = len(numbers[0])
+    room = None if screen.width is None else screen.width - indent
+    chain_room = (room or _PIPE_WIDTH) - GAP
+    locations = locate_sites(rows, room, screen.glyphs)
+    is_beside = any(location.callers for location in locations)
+    for row, number, where in zip(rows, numbers, locations, strict=True):
+        gap = " " * GAP
+        place = (where.place + gap, "")
+        screen.line(number, (where.function, "cyan"), gap, place, (where.callers, "dim"))
+        if row.callers and not is_beside:
+            chain = chain_text(row.callers, chain_room, screen.glyphs)
+            screen.line((" " * (indent + GAP) + chain, "dim"))
+
+
+def _print_histograms(screen: Screen, view: SummaryView) -> None:
+    width = screen.width or _PIPE_WIDTH
+    glyphs = screen.glyphs
+    has_two = width >= _TWO_COLUMNS_FROM
+    room = (width - 4) // 2 if has_two else width
+    sizes = _bars(screen, view.sizes, lambda bar: size_label(bar, screen.units, glyphs), room)
+    lifetimes = _bars(screen, view.lifetimes, lambda bar: lifetime_label(bar, glyphs), room)
+    left = [("Sizes asked for", "bold"), *sizes]
+    right = [("Lifetimes of freed blocks", "bold"), *lifetimes]
+    if has_two and sizes and lifetimes:
+        screen.line()
+        for one, other in zip_longest(left, right, fillvalue=("", "")):
+            screen.line((one[0].ljust(room + 4), one[1]), other)
+        return
+    for lines in (left, right):
+        if len(lines) > 1:
+            screen.line()
+            for line in lines:
+                screen.line(line)
+
+
+def _bars(
+    screen: Screen, bars: Sequence[Bar], label: Callable[[Bar], str], room: int
+) -> list[tuple[str, str]]:
+    """Lines of label, bar, count and share, none wider than `room`."""
+    labels = [label(bar) for bar in bars]
+    label_width = max(map(len, labels), default=0)
+    bar_width = min(_BAR_WIDTH, room - label_width - 20)
+    whole = sum(bar.count for bar in bars)
+    largest = max((bar.count for bar in bars), default=0)
+    lines = []
+    for text, bar in zip(labels, bars, strict=True):
+        drawn = draw_bar(bar.count / largest, bar_width, screen.glyphs)
+        share = format_share(bar.count, whole) if bar.count else ""
+        numbers = f"{format_compact(bar.count):>6}  {share:>4}"
+        lines.append((f"  {text:>{label_width}}  {drawn:<{bar_width}}  {numbers}", ""))
+    return lines
+
+
+def _print_recorder(screen: Screen, view: SummaryView) -> None:
+    recorder = view.recorder
+    used = format_size(recorder.memory_bytes, screen.units)
+    file = format_size(recorder.file_bytes, screen.units)
+    sites = format_count(view.site_count)
+    sentence = (
+        f"heapglass used {used}, {file} of it in the recording; {recorder.mode}, {sites} sites"
+    )
+    screen.line()
+    screen.sentences([sentence], "", "dim")
+
+
+def _blocks(count: int) -> str:
+    return f"{format_count(count)} block{'' if count == 1 else 's'}"

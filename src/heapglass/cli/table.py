@@ -1,0 +1,227 @@
+"""`heapglass table`: sites, or groups of them, one per row."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+
+from heapglass.analysis.filters import compile_pattern, parse_filter
+from heapglass.analysis.grouping import GroupBy
+from heapglass.analysis.order import SortKey
+from heapglass.analysis.plumbing import Plumbing
+from heapglass.cli.output import (
+    Screen,
+    add_output_options,
+    chosen_units,
+    count_argument,
+    open_screen,
+    print_json,
+    size_argument,
+)
+from heapglass.cli.source import Opened, add_source_argument, open_source
+from heapglass.errors import UsageError
+from heapglass.units import format_count
+from heapglass.views.columns import Column, ColumnQuery, choose_columns, lay_out
+from heapglass.views.documents import group_document, table_document
+from heapglass.views.groups import GroupView, build_groups
+from heapglass.views.labels import cut_text, full_place_text, place_text, short_name
+from heapglass.views.locations import GAP, Location, locate_groups, locate_sites
+from heapglass.views.rows import SiteRow
+from heapglass.views.selection import TableQuery
+from heapglass.views.table import TableView, build_table
+
+NAME = "table"
+HELP = "list allocation sites with their counters"
+
+_LEAST_ROWS = 10
+_FRAME_LINES = 6  # title, footer, prompt, and some air
+_STACKS_SHOWN = 10
+_LEAST_LOCATION = 18
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_source_argument(parser)
+    parser.add_argument(
+        "--sort",
+        choices=[key.value for key in SortKey],
+        help="what comes first (default: live while the process runs, peak when it has ended)",
+    )
+    parser.add_argument(
+        "--group",
+        choices=[by.value for by in GroupBy],
+        help="put sites together by their responsible frame, or split them by thread",
+    )
+    parser.add_argument(
+        "--filter",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="only sites with TEXT on their stacks, in function, file or module; function:REGEX,"
+        " file:REGEX and module:REGEX search one of them; all given filters must match",
+    )
+    parser.add_argument(
+        "--min",
+        type=size_argument,
+        default=0,
+        metavar="SIZE",
+        help="only rows of at least SIZE, such as 64k or 1.5MiB",
+    )
+    parser.add_argument(
+        "-n",
+        "--limit",
+        type=count_argument,
+        metavar="N",
+        help="only the first N rows, 0 for all (default: what fits the screen)",
+    )
+    parser.add_argument("--stacks", action="store_true", help="print the whole stack of each site")
+    parser.add_argument(
+        "--wrapper",
+        action="append",
+        default=[],
+        metavar="REGEX",
+        help="functions that only wrap malloc: their callers answer for the memory",
+    )
+    add_output_options(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    by = GroupBy(args.group) if args.group else None
+    if by is not None and args.stacks:
+        raise UsageError("--stacks shows the stacks of sites and cannot be used with --group")
+    query = _query(args)
+    opened = open_source(args.source)
+    if args.json:
+        _print_document(opened, query, by)
+        return 0
+    screen = open_screen(args)
+    if args.limit is None:
+        query = replace(query, limit=_default_limit(screen, args))
+    if by is None:
+        view = build_table(opened.heap, opened.names, query)
+        _print_sites(screen, view, has_stacks=args.stacks)
+    else:
+        _print_groups(screen, build_groups(opened.heap, opened.names, query, by))
+    return 0
+
+
+def _query(args: argparse.Namespace) -> TableQuery:
+    return TableQuery(
+        sort=SortKey(args.sort) if args.sort else None,
+        filters=tuple(parse_filter(text) for text in args.filter),
+        min_bytes=args.min,
+        limit=args.limit or 0,
+        has_members=args.json,
+        units=chosen_units(args),
+        plumbing=Plumbing(tuple(compile_pattern(text) for text in args.wrapper)),
+    )
+
+
+def _default_limit(screen: Screen, args: argparse.Namespace) -> int:
+    if screen.height is None:
+        return 0
+    return _STACKS_SHOWN if args.stacks else max(_LEAST_ROWS, screen.height - _FRAME_LINES)
+
+
+def _print_document(opened: Opened, query: TableQuery, by: GroupBy | None) -> None:
+    heap, names = opened.heap, opened.names
+    if by is None:
+        print_json(table_document(heap, build_table(heap, names, query)))
+    else:
+        print_json(group_document(heap, build_groups(heap, names, query, by)))
+
+
+def _print_sites(screen: Screen, view: TableView, *, has_stacks: bool) -> None:
+    columns = choose_columns(_column_query(screen, view))
+    titles, cells = lay_out(columns, [row.counters for row in view.rows])
+    locations = locate_sites(view.rows, _room(screen, titles), screen.glyphs)
+    screen.caveats(view.caveats)
+    _print_titles(screen, columns, titles, "LOCATION")
+    for row, numbers, location in zip(view.rows, cells, locations, strict=True):
+        _print_row(screen, columns, numbers, location)
+        if has_stacks:
+            _print_stack(screen, row)
+    _print_footer(screen, view, "site")
+    screen.warnings(view.warnings)
+
+
+def _print_groups(screen: Screen, view: GroupView) -> None:
+    columns = choose_columns(_column_query(screen, view))
+    titles, cells = lay_out(columns, [group.counters for group in view.rows])
+    locations = locate_groups(view.rows, view.by, _room(screen, titles), screen.glyphs)
+    screen.caveats(view.caveats)
+    _print_titles(screen, columns, titles, view.by.value.upper())
+    for numbers, location in zip(cells, locations, strict=True):
+        _print_row(screen, columns, numbers, location)
+    is_thread = view.by is GroupBy.THREAD  # one row may be several
+    _print_footer(screen, view, "thread group" if is_thread else view.by.value)
+    screen.warnings(view.warnings)
+
+
+def _column_query(screen: Screen, view: TableView | GroupView) -> ColumnQuery:
+    return ColumnQuery(
+        view.sort, view.sum, view.remainder, screen.width, screen.units, screen.glyphs
+    )
+
+
+def _room(screen: Screen, titles: Sequence[str]) -> int | None:
+    """What the numbers leave for the location."""
+    if screen.width is None:
+        return None
+    return max(_LEAST_LOCATION, screen.width - sum(len(title) + GAP for title in titles))
+
+
+def _print_titles(
+    screen: Screen, columns: Sequence[Column], titles: Sequence[str], last: str
+) -> None:
+    gap = " " * GAP
+    parts = [
+        (title + gap, "bold underline" if column.is_sorted else "bold")
+        for column, title in zip(columns, titles, strict=True)
+    ]
+    screen.line(*parts, (last, "bold"))
+
+
+def _print_row(
+    screen: Screen, columns: Sequence[Column], numbers: Sequence[str], location: Location
+) -> None:
+    gap = " " * GAP
+    parts = [
+        (number + gap, "green" if column.is_bar else "bold" if column.is_sorted else "")
+        for column, number in zip(columns, numbers, strict=True)
+    ]
+    screen.line(
+        *parts,
+        (location.function, "cyan"),
+        gap,
+        location.place,
+        gap,
+        (location.callers, "dim"),
+    )
+
+
+def _print_stack(screen: Screen, row: SiteRow) -> None:
+    room = None if screen.width is None else screen.width - 8
+    for number, frame in enumerate(row.stack.frames):
+        place = full_place_text(frame) if room is None else place_text(frame)
+        note = " (inlined)" if frame.is_inlined else ""
+        taken = len(place) + len(note) + GAP
+        name_room = None if room is None else max(_LEAST_LOCATION, room - taken)
+        name = short_name(frame, name_room, screen.glyphs)
+        style = "cyan" if frame is row.responsible else ""
+        screen.line((f"    #{number:<3}", "dim"), (name, style), "  ", (place + note, "dim"))
+    if row.stack.cut is not None:
+        screen.line((f"    ({cut_text(row.stack.cut)})", "yellow"))
+    screen.line()
+
+
+def _print_footer(screen: Screen, view: TableView | GroupView, noun: str) -> None:
+    if view.matched == 0:
+        screen.line((f"No {noun}s to show.", "dim"))
+        return
+    shown = len(view.rows)
+    count = f"{format_count(view.matched)} {noun}{'' if view.matched == 1 else 's'}"
+    if shown < view.matched:
+        count = f"{format_count(shown)} of {count}"
+    more = "; --limit 0 shows all" if shown < view.matched else ""
+    screen.line((f"{count}, sorted by {view.sort.value}{more}", "dim"))

@@ -1,0 +1,105 @@
+"""What the reader of any number must know first: losses and approximations, one sentence each."""
+
+from __future__ import annotations
+
+from heapglass.model import HeapSource, Losses, LossKind, Recorder
+from heapglass.units import Units, format_count, format_duration, format_size
+
+_GONE = "no number here includes them"
+_OUTER = "their outer callers are missing"
+_SENTENCES: dict[LossKind, tuple[str, str]] = {
+    LossKind.REENTRANT: (
+        "allocation",
+        f"Missed {{}} that signal handlers made while heapglass was at work: {_GONE}.",
+    ),
+    LossKind.LEDGER_FULL: ("allocation", f"Had no room to record {{}}: {_GONE}."),
+    LossKind.SITES_FULL: (
+        "allocation",
+        "Had no room for the stacks of {}: they are counted together as one site.",
+    ),
+    LossKind.COUNTERS_FULL: (
+        "event",
+        "Had no room to count {} by site: the sites add up to less than the totals.",
+    ),
+    LossKind.EARLY: ("allocation", f"Missed {{}} made before recording could start: {_GONE}."),
+    LossKind.MISSED_FREE: (
+        "free",
+        "Missed {}, noticed when the memory was handed out again: counted as live for too long.",
+    ),
+    LossKind.UNKNOWN_FREE: ("free", f"Saw {{}} of blocks that were never recorded: {_GONE}."),
+    LossKind.INHERITED_FREE: (
+        "free",
+        f"Saw {{}} of blocks that came from the parent process: {_GONE}.",
+    ),
+    LossKind.STACK_DEPTH: (
+        "allocation",
+        f"Cut the stacks of {{}} at the depth limit: {_OUTER}.",
+    ),
+    LossKind.STACK_NO_RULE: (
+        "allocation",
+        f"Ended the stacks of {{}} early, at code without unwind information: {_OUTER}.",
+    ),
+    LossKind.STACK_BOUNDS: (
+        "allocation",
+        f"Ended the stacks of {{}} early, where a frame pointed outside the stack: {_OUTER}.",
+    ),
+    LossKind.STACK_BAD_RULE: (
+        "allocation",
+        f"Ended the stacks of {{}} early, at unwind information not understood: {_OUTER}.",
+    ),
+    LossKind.HISTOGRAM: (
+        "value",
+        "Had no room for {} in the histograms: they show that much less.",
+    ),
+    LossKind.SNAPSHOT: ("snapshot", "Skipped or thinned out {}: the history is coarser there."),
+    LossKind.THREAD: (
+        "event",
+        f"Missed {{}} of threads that no record could be made for: {_GONE}.",
+    ),
+}
+_REASONS = {
+    "disk_full": "the file system refused space",
+    "budget": "its memory budget was used up",
+    "no_memory": "the kernel refused memory",
+    "internal": "an internal check failed",
+}
+
+
+def list_caveats(source: HeapSource, units: Units = Units.IEC) -> tuple[str, ...]:
+    """Everything that makes the numbers less than whole and exact; empty when nothing does."""
+    losses = source.losses
+    return (
+        *_ladder_sentences(losses),
+        *(_loss_sentence(loss.kind, loss.events) for loss in losses.items if loss.events),
+        *_sampling_sentences(source.recorder, units),
+        *_peak_sentences(losses, units),
+    )
+
+
+def _loss_sentence(kind: LossKind, events: int) -> str:
+    noun, sentence = _SENTENCES[kind]
+    return sentence.format(f"{format_count(events)} {noun}{'' if events == 1 else 's'}")
+
+
+def _ladder_sentences(losses: Losses) -> tuple[str, ...]:
+    when = format_duration(losses.since_ns)
+    reason = _REASONS.get(losses.reason, losses.reason or "of an unknown reason")
+    if losses.ladder == "off":
+        return (f"Recording stopped at {when}, because {reason}: nothing later is in any number.",)
+    if losses.ladder == "dropping":
+        return (f"Recording is incomplete since {when}, because {reason}.",)
+    return ()
+
+
+def _sampling_sentences(recorder: Recorder, units: Units) -> tuple[str, ...]:
+    if recorder.mode == "exact":
+        return ()
+    every = format_size(recorder.sample_bytes, units)
+    return (f"Sampled once in about {every}: sites are estimates, totals are exact.",)
+
+
+def _peak_sentences(losses: Losses, units: Units) -> tuple[str, ...]:
+    if not losses.peak_error_bytes:
+        return ()
+    error = format_size(losses.peak_error_bytes, units)
+    return (f"The peak may have been up to {error} higher: threads are added up in batches.",)

@@ -1,0 +1,165 @@
+"""The JSON documents: what `--json` prints, key by key as docs/json.md has it.
+
+Keys are only ever added; a change of meaning gets a new number in `schema`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from heapglass.analysis.grouping import Group
+from heapglass.model import Frame, HeapSource, Losses, Process, ProcessState, Recorder, Totals
+from heapglass.views.groups import GroupView
+from heapglass.views.histogram import Bar
+from heapglass.views.labels import cut_text
+from heapglass.views.rows import SiteRow
+from heapglass.views.summary import SummaryView
+from heapglass.views.table import TableView
+
+SUMMARY_SCHEMA = "heapglass.summary/1"
+TABLE_SCHEMA = "heapglass.table/1"
+
+Document = dict[str, Any]
+
+
+def summary_document(view: SummaryView) -> Document:
+    return {
+        "schema": SUMMARY_SCHEMA,
+        "process": _process(view.process),
+        "totals": _totals(view.totals),
+        "losses": _losses(view.losses),
+        "recorder": _recorder(view.recorder, view.losses),
+        "caveats": list(view.caveats),
+        "threads": view.thread_count,
+        "sites": view.site_count,
+        "remainder": view.remainder.value,
+        "at_peak": [_site(row) for row in view.at_peak],
+        "remaining": [_site(row) for row in view.remaining],
+        "sizes": [_bar(bar) for bar in view.sizes],
+        "lifetimes": [_bar(bar) for bar in view.lifetimes],
+        "warnings": list(view.warnings),
+    }
+
+
+def table_document(source: HeapSource, view: TableView) -> Document:
+    return {**_table_head(source, view), "sites": [_site(row) for row in view.rows]}
+
+
+def group_document(source: HeapSource, view: GroupView) -> Document:
+    return {
+        **_table_head(source, view),
+        "group": view.by.value,
+        "groups": [_group(group) for group in view.rows],
+        "sites": [_site(row) for row in view.members],
+    }
+
+
+def exit_code(process: Process) -> int | None:
+    """The exit status; 128 + N after signal N, as shells have it; None while nobody knows."""
+    if process.state is ProcessState.EXITED:
+        return process.exit_status
+    if process.state is ProcessState.SIGNALED and process.exit_signal is not None:
+        return 128 + process.exit_signal
+    return None
+
+
+def _table_head(source: HeapSource, view: TableView | GroupView) -> Document:
+    return {
+        "schema": TABLE_SCHEMA,
+        "process": _process(source.process),
+        "losses": _losses(source.losses),
+        "caveats": list(view.caveats),
+        "warnings": list(view.warnings),
+        "sort": view.sort.value,
+        "remainder": view.remainder.value,
+        "matched": view.matched,
+        "sum": asdict(view.sum),
+    }
+
+
+def _process(process: Process) -> Document:
+    return {
+        "pid": process.pid,
+        "parent_pid": process.parent_pid,
+        "exe": process.executable,
+        "argv": list(process.argv),
+        "working_directory": process.working_directory,
+        "host": process.host,
+        "state": process.state.value,
+        "exit": exit_code(process),
+        "signal": process.exit_signal if process.state is ProcessState.SIGNALED else None,
+        "start_time": process.started_wall_ns / 1e9,
+        "duration": process.duration_ns / 1e9,
+        "forked": process.is_forked,
+    }
+
+
+def _totals(totals: Totals) -> Document:
+    document = asdict(totals)
+    document["peak_time"] = document.pop("peak_time_ns") / 1e9
+    return {**document, "slack_bytes": totals.slack_bytes}
+
+
+def _losses(losses: Losses) -> Document:
+    return {loss.kind.value: loss.events for loss in losses.items if loss.events}
+
+
+def _recorder(recorder: Recorder, losses: Losses) -> Document:
+    return {
+        "mode": recorder.mode,
+        "sample_bytes": recorder.sample_bytes,
+        "memory_bytes": recorder.memory_bytes,
+        "file_bytes": recorder.file_bytes,
+        "private_bytes": recorder.private_bytes,
+        "format_version": recorder.format_version,
+        "depth_limit": recorder.depth_limit,
+        "allocator": recorder.allocator,
+        "ladder": losses.ladder,
+        "ladder_reason": losses.reason,
+        "ladder_time": losses.since_ns / 1e9 if losses.ladder != "recording" else None,
+        "peak_error_bytes": losses.peak_error_bytes,
+    }
+
+
+def _site(row: SiteRow) -> Document:
+    return {
+        "id": row.site,
+        **asdict(row.counters),
+        "responsible": _responsible_index(row),
+        "cut": cut_text(row.stack.cut) if row.stack.cut is not None else None,
+        "stack": _stack(row.stack.frames),
+    }
+
+
+def _responsible_index(row: SiteRow) -> int | None:
+    return None if row.responsible is None else row.stack.frames.index(row.responsible)
+
+
+def _stack(frames: Sequence[Frame]) -> list[Document]:
+    return [
+        {
+            "function": frame.function,
+            "file": frame.file,
+            "line": frame.line,
+            "module": frame.module,
+            "address": frame.address,
+            "offset": frame.offset,
+            "inlined": frame.is_inlined,
+        }
+        for frame in frames
+    ]
+
+
+def _group(group: Group) -> Document:
+    return {
+        "name": group.key.name,
+        "module": group.key.module,
+        **asdict(group.counters),
+        "sites": list(group.sites),
+    }
+
+
+def _bar(bar: Bar) -> Document:
+    return {"low": bar.low, "high": bar.high, "count": bar.count}

@@ -1,0 +1,79 @@
+"""One row per function, file, module or thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+
+import numpy as np
+
+from heapglass.analysis.counters import Counters, add_counters, sum_counters, take_rows
+from heapglass.analysis.grouping import Group, GroupBy, group_sites, group_threads, sort_groups
+from heapglass.analysis.leaks import Remainder, call_remainder
+from heapglass.analysis.order import SortKey, size_column
+from heapglass.analysis.plumbing import Plumbing
+from heapglass.analysis.stacks import responsible_frame
+from heapglass.model import HeapSource
+from heapglass.views.caveats import list_caveats
+from heapglass.views.naming import Resolver, name_stacks
+from heapglass.views.rows import SiteRow, build_rows
+from heapglass.views.selection import Selection, TableQuery, select_sites
+
+
+@dataclass(frozen=True, slots=True)
+class GroupView:
+    caveats: tuple[str, ...]
+    by: GroupBy
+    sort: SortKey
+    remainder: Remainder
+    rows: tuple[Group, ...]
+    members: tuple[SiteRow, ...]  # sites of these rows, where the query asked for them
+    matched: int  # rows there would be without a limit
+    sum: Counters  # over all of those
+    warnings: tuple[str, ...]
+
+
+def build_groups(
+    source: HeapSource, resolver: Resolver, query: TableQuery, by: GroupBy
+) -> GroupView:
+    chosen = select_sites(source, resolver, query)
+    if not chosen.stacks and (by is not GroupBy.THREAD or query.has_members):
+        chosen = replace(chosen, stacks=name_stacks(source, resolver, chosen.ids()))
+    groups = _at_least(_group(source, chosen, query, by), chosen.sort, query.min_bytes)
+    shown = groups[: query.limit] if query.limit else groups
+    nothing = sum_counters(chosen.table, chosen.rows[:0])
+    return GroupView(
+        caveats=list_caveats(source, query.units),
+        by=by,
+        sort=chosen.sort,
+        remainder=call_remainder(source.process.state),
+        rows=tuple(shown),
+        members=_members(chosen, shown, query.plumbing) if query.has_members else (),
+        matched=len(groups),
+        sum=reduce(add_counters, (one.counters for one in groups), nothing),
+        warnings=tuple(resolver.warnings),
+    )
+
+
+def _group(source: HeapSource, chosen: Selection, query: TableQuery, by: GroupBy) -> list[Group]:
+    if by is GroupBy.THREAD:
+        groups = group_threads(source.sites_by_shard(), source.threads, chosen.ids())
+    else:
+        stacks = chosen.stacks
+        frames = {site: responsible_frame(stacks[site], query.plumbing) for site in chosen.ids()}
+        groups = group_sites(take_rows(chosen.table, chosen.rows), frames, by)
+    return sort_groups(groups, chosen.sort)
+
+
+def _at_least(groups: list[Group], sort: SortKey, min_bytes: int) -> list[Group]:
+    if min_bytes <= 0:
+        return groups
+    column = size_column(sort)
+    return [one for one in groups if getattr(one.counters, column) >= min_bytes]
+
+
+def _members(chosen: Selection, groups: Sequence[Group], plumbing: Plumbing) -> tuple[SiteRow, ...]:
+    wanted = np.array(sorted({site for one in groups for site in one.sites}), dtype=np.int64)
+    rows = chosen.rows[np.isin(chosen.table.id[chosen.rows], wanted)]
+    return build_rows(chosen.table, rows, chosen.stacks, plumbing)

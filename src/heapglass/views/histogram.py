@@ -1,0 +1,76 @@
+"""Log2 histograms folded to a few bars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from heapglass.model import Histogram
+from heapglass.units import Units, format_duration, format_size
+from heapglass.views.glyphs import Glyphs
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """Values from `low` up to, but not including, `high` (None: everything above)."""
+
+    low: int
+    high: int | None
+    count: int
+
+
+def fold_histogram(histogram: Histogram, max_bars: int = 8) -> tuple[Bar, ...]:
+    """At most `max_bars` bars from the first value seen to the last, each as many buckets wide;
+    the value 0 keeps its bar. Bounds are in the histogram's own unit times its value."""
+    filled = np.flatnonzero(histogram.counts)
+    if len(filled) == 0:
+        return ()
+    first, last = int(filled[0]), int(filled[-1])
+    bars = []
+    if first == 0:
+        bars.append(_bar(histogram, 0, 1))
+        first = 1
+    step = max(1, -(-(last + 1 - first) // (max_bars - len(bars))))
+    bars += [_bar(histogram, low, low + step) for low in range(first, last + 1, step)]
+    return tuple(bars)
+
+
+def size_label(bar: Bar, units: Units, glyphs: Glyphs) -> str:
+    """`16 - 63 B`: both ends belong to it."""
+    if bar.high is not None and bar.high - bar.low == 1:
+        return _round(format_size(bar.low, units))
+    return _range(bar, 1, lambda size: _round(format_size(size, units)), glyphs)
+
+
+def lifetime_label(bar: Bar, glyphs: Glyphs) -> str:
+    """`< 1 ms`, `1 - 4.2 ms`."""
+    if bar.low == 0 and bar.high is not None:
+        return f"< {_round(format_duration(bar.high))}"
+    return _range(bar, 0, lambda duration: _round(format_duration(duration)), glyphs)
+
+
+def _bar(histogram: Histogram, first: int, end: int) -> Bar:
+    buckets = len(histogram.counts)
+    count = int(histogram.counts[first:end].sum())
+    high = _low(min(end, buckets)) * histogram.unit if end < buckets else None
+    return Bar(_low(first) * histogram.unit, high, count)
+
+
+def _low(bucket: int) -> int:
+    return 0 if bucket == 0 else int(2 ** (bucket - 1))
+
+
+def _range(bar: Bar, inset: int, text: Callable[[int], str], glyphs: Glyphs) -> str:
+    low = text(bar.low)
+    if bar.high is None:
+        return f">= {low}"
+    high = text(bar.high - inset)
+    number, unit = low.rsplit(" ", 1)
+    same_unit = high.endswith(f" {unit}") and high.count(" ") == 1
+    return f"{number if same_unit else low} {glyphs.dash} {high}"
+
+
+def _round(text: str) -> str:
+    return text.replace(".0 ", " ")

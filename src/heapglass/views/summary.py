@@ -1,0 +1,118 @@
+"""The whole process on one page."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, field
+
+from heapglass.analysis.leaks import Remainder, find_remains
+from heapglass.analysis.order import SortKey, top_sites
+from heapglass.analysis.plumbing import Plumbing
+from heapglass.model import HeapSource, Losses, Process, ProcessState, Recorder, Totals
+from heapglass.units import Units, format_duration
+from heapglass.views.caveats import list_caveats
+from heapglass.views.histogram import Bar, fold_histogram
+from heapglass.views.labels import printable
+from heapglass.views.naming import Resolver, name_stacks
+from heapglass.views.rows import SiteRow, build_rows
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryQuery:
+    top: int = 5  # sites in each list
+    units: Units = Units.IEC
+    plumbing: Plumbing = field(default_factory=Plumbing)
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryView:
+    caveats: tuple[str, ...]
+    process: Process
+    thread_count: int
+    site_count: int
+    totals: Totals
+    losses: Losses
+    recorder: Recorder
+    remainder: Remainder
+    at_peak: tuple[SiteRow, ...]  # by bytes live at the peak
+    remaining: tuple[SiteRow, ...]  # by bytes live now, or at the end
+    remaining_site_count: int
+    sizes: tuple[Bar, ...]  # of all allocations, in bytes
+    lifetimes: tuple[Bar, ...]  # of all freed blocks, in ns
+    warnings: tuple[str, ...]  # what kept frames from having names
+
+
+def build_summary(source: HeapSource, resolver: Resolver, query: SummaryQuery) -> SummaryView:
+    process = source.process
+    table = source.sites()
+    peak_rows = top_sites(table, SortKey.PEAK, 0)[: query.top]
+    remains = find_remains(process.state, table)
+    remaining_rows = remains.rows[: query.top]
+    shown = {int(table.id[row]) for row in (*peak_rows, *remaining_rows)}
+    stacks = name_stacks(source, resolver, sorted(shown))
+    return SummaryView(
+        caveats=list_caveats(source, query.units),
+        process=process,
+        thread_count=len(source.threads),
+        site_count=len(table),
+        totals=source.totals,
+        losses=source.losses,
+        recorder=source.recorder,
+        remainder=remains.kind,
+        at_peak=build_rows(table, peak_rows, stacks, query.plumbing),
+        remaining=build_rows(table, remaining_rows, stacks, query.plumbing),
+        remaining_site_count=len(remains.rows),
+        sizes=fold_histogram(source.size_histogram()),
+        lifetimes=fold_histogram(source.lifetime_histogram()),
+        warnings=tuple(resolver.warnings),
+    )
+
+
+def command_text(process: Process) -> str:
+    """The command line as it could be typed, or the executable where it is not known."""
+    return printable(shlex.join(process.argv) if process.argv else process.executable)
+
+
+def state_text(process: Process) -> str:
+    """How it stands and for how long: `exited with status 0 after 3.4 s`."""
+    duration = format_duration(process.duration_ns)
+    match process.state:
+        case ProcessState.RUNNING:
+            return f"running for {duration}"
+        case ProcessState.EXITED if process.exit_status is None:
+            return f"exited after {duration}"
+        case ProcessState.EXITED:
+            return f"exited with status {process.exit_status} after {duration}"
+        case ProcessState.SIGNALED:
+            return f"ended by signal {_signal_text(process.exit_signal)} after {duration}"
+        case ProcessState.KILLED:
+            return f"killed, last seen after {duration}"
+        case ProcessState.EXEC:
+            return f"became another program after {duration}"
+
+
+def _signal_text(number: int | None) -> str:
+    if number is None:
+        return "unknown"
+    return f"{number} ({_SIGNALS[number]})" if number in _SIGNALS else str(number)
+
+
+# Linux numbers, not this machine's: the recording may come from elsewhere.
+_SIGNALS = {
+    1: "SIGHUP",
+    2: "SIGINT",
+    3: "SIGQUIT",
+    4: "SIGILL",
+    5: "SIGTRAP",
+    6: "SIGABRT",
+    7: "SIGBUS",
+    8: "SIGFPE",
+    9: "SIGKILL",
+    11: "SIGSEGV",
+    13: "SIGPIPE",
+    14: "SIGALRM",
+    15: "SIGTERM",
+    24: "SIGXCPU",
+    25: "SIGXFSZ",
+    31: "SIGSYS",
+}

@@ -1,0 +1,43 @@
+"""One row per site."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from heapglass.analysis.counters import Counters, sum_counters
+from heapglass.analysis.filters import at_least
+from heapglass.analysis.leaks import Remainder, call_remainder
+from heapglass.analysis.order import SortKey
+from heapglass.model import HeapSource
+from heapglass.views.caveats import list_caveats
+from heapglass.views.naming import Resolver, name_stacks
+from heapglass.views.rows import SiteRow, build_rows
+from heapglass.views.selection import TableQuery, select_sites
+
+
+@dataclass(frozen=True, slots=True)
+class TableView:
+    caveats: tuple[str, ...]
+    sort: SortKey
+    remainder: Remainder
+    rows: tuple[SiteRow, ...]
+    matched: int  # rows there would be without a limit
+    sum: Counters  # over all of those
+    warnings: tuple[str, ...]
+
+
+def build_table(source: HeapSource, resolver: Resolver, query: TableQuery) -> TableView:
+    chosen = select_sites(source, resolver, query)
+    table = chosen.table
+    rows = at_least(table, chosen.rows, chosen.sort, query.min_bytes)
+    shown = rows[: query.limit] if query.limit else rows
+    stacks = chosen.stacks or name_stacks(source, resolver, table.id[shown].tolist())
+    return TableView(
+        caveats=list_caveats(source, query.units),
+        sort=chosen.sort,
+        remainder=call_remainder(source.process.state),
+        rows=build_rows(table, shown, stacks, query.plumbing),
+        matched=len(rows),
+        sum=sum_counters(table, rows),
+        warnings=tuple(resolver.warnings),
+    )
