@@ -34,7 +34,7 @@ class Glance:
         self.path = image.file.path
         self.header = image.header
         self.sums = Sums(image)
-        self.state = standing(image)  # the values of model.ProcessState
+        self.state = standing(image)  # one of the words in liveness.py
         self.duration_ns = duration(image, self.state)
 
     @property
@@ -48,6 +48,10 @@ class Glance:
     @property
     def argv(self) -> tuple[str, ...]:
         return arguments(self.header)
+
+    @property
+    def peak_bytes(self) -> int:
+        return self.sums.peak_bytes
 
     @property
     def losses(self) -> dict[str, int]:

@@ -13,6 +13,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from heapglass.recording.file import RecordingFile
 
+# The values of model.ProcessState, which cannot be imported here: the model brings numpy.
+RUNNING = "running"
+EXITED = "exited"
+SIGNALED = "signaled"
+KILLED = "killed"
+EXEC = "exec"
+
 
 def is_running(pid: int, start: int) -> bool:
     """Whether that very process has a thread that has not ended. `start` 0: unknown."""

@@ -12,45 +12,57 @@ import time
 
 from heapglass.recording import schema
 from heapglass.recording.arenas import last_point
-from heapglass.recording.liveness import has_mapped, is_running
+from heapglass.recording.liveness import (
+    EXEC,
+    EXITED,
+    KILLED,
+    RUNNING,
+    SIGNALED,
+    has_mapped,
+    is_running,
+)
 from heapglass.recording.threads import read_threads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from heapglass.recording.image import Image
 
-# The values of model.ProcessState, which cannot be imported here: it brings numpy.
-RUNNING = "running"
-KILLED = "killed"
-EXEC = "exec"
 _ENDED = {
-    schema.STATE_EXITED: "exited",
-    schema.STATE_SIGNALED: "signaled",
+    schema.STATE_EXITED: EXITED,
+    schema.STATE_SIGNALED: SIGNALED,
     schema.STATE_EXEC: EXEC,
 }
 _PATIENCE_NS = 60 * 10**9
 
 
 def standing(image: Image) -> str:
-    """How the process stands now."""
-    header = image.header
-    if header.state in _ENDED:
-        return _ENDED[header.state]
-    if not may_write(image):
+    """How the process stands now: one of the words in liveness.py."""
+    if image.header.state in _ENDED:
+        return _ENDED[image.header.state]
+    if not is_there(image):
         return KILLED
-    if not _is_local(header) or header.ladder == schema.LADDER_OFF:
-        return RUNNING
-    return RUNNING if has_mapped(header.pid, image.file) else EXEC
+    return RUNNING if may_write(image) else EXEC
 
 
-def may_write(image: Image) -> bool:
-    """Whether the process is still there, whatever state it has noted down."""
+def is_there(image: Image) -> bool:
+    """Whether the process still exists, whatever it has noted down and whatever it runs now."""
     header = image.header
     if _is_local(header):
         return is_running(header.pid, header.process_start)
     if header.state in _ENDED:
         return False
     return time.time_ns() - (header.start_wall_ns + last_event(image)) < _PATIENCE_NS
+
+
+def may_write(image: Image) -> bool:
+    """Whether the process exists and still has the file. One that switched recording off may have
+    given the file up, but not to another program."""
+    if not is_there(image):
+        return False
+    header = image.header
+    if not _is_local(header) or header.ladder == schema.LADDER_OFF:
+        return True
+    return has_mapped(header.pid, image.file)
 
 
 def _is_local(header: schema.Header) -> bool:

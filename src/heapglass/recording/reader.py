@@ -18,7 +18,7 @@ from heapglass.recording.file import RecordingFile
 from heapglass.recording.image import Image
 from heapglass.recording.ledger import birth_ns, read_blocks
 from heapglass.recording.modules import ModuleTable, read_module_records
-from heapglass.recording.process import may_write
+from heapglass.recording.process import is_there
 from heapglass.recording.snapshots import accumulate
 from heapglass.recording.stacks import Stacks, read_site_records
 from heapglass.recording.timeline import read_timeline
@@ -138,7 +138,7 @@ class Recording:
         asks for a new image in between."""
         if self._final is None or not self._final.is_current():
             image = Image(self._file)
-            self._final = None if may_write(image) else image
+            self._final = None if is_there(image) else image
             return image
         return self._final
 
