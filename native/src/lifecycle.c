@@ -228,7 +228,6 @@ void hg_lifecycle_exiting(int status) {
     /* A vfork child shares our memory but is not us. */
     if (!hg_lifecycle_is_recording() || hg_sys_pid() != g_header->pid) return;
     take_last_snapshot();
-    hg_store(&g_header->private_bytes, hg_sys_private_bytes());
     hg_store(&g_header->exit_status, (uint32_t)status & 0xff);
     hg_store(&g_header->end_ns, hg_clock_now());
     hg_store_release(&g_header->state, HG_STATE_EXITED);

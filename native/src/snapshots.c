@@ -232,6 +232,7 @@ static void snapshot_locked(struct hg_thread *thread, const struct hg_point *tot
     uint64_t took = hg_clock_read(CLOCK_MONOTONIC) - began;
     while (g_snapshots.interval && took * DUTY > g_snapshots.interval) g_snapshots.interval *= 2;
     hg_store(&g_header->snapshot_interval_ns, g_snapshots.interval);
+    hg_store(&g_header->private_bytes, hg_sys_private_bytes());
 }
 
 static bool try_lock(void) { return !hg_exchange(&g_snapshots.busy, 1); }

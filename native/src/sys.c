@@ -29,9 +29,25 @@
 #define CALL3(n, a, b, c) hg_syscall((n), (long)(a), (long)(b), (long)(c), 0, 0, 0)
 #define CALL4(n, a, b, c, d) hg_syscall((n), (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
 
-static uint64_t g_private_bytes;
+#define MAX_MAPS 4096u
+
+/* What was mapped, so that it can be asked how much of it is really there. */
+static struct {
+    struct {
+        uintptr_t start;
+        size_t size;
+    } maps[MAX_MAPS];
+    uint32_t count;
+} g_private;
 
 static bool is_error(long result) { return result < 0 && result > -4096; }
+
+static void remember_map(uintptr_t start, size_t size) {
+    uint32_t slot = hg_add_shared(&g_private.count, 1);
+    if (slot >= MAX_MAPS) return; /* counted too low from here on */
+    g_private.maps[slot].size = size;
+    hg_store_release(&g_private.maps[slot].start, start);
+}
 
 static void *map_anonymous(size_t size, int advice) {
     long p = hg_syscall(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
@@ -41,7 +57,7 @@ static void *map_anonymous(size_t size, int advice) {
         CALL2(SYS_munmap, p, size);
         return NULL;
     }
-    hg_add_shared(&g_private_bytes, size);
+    remember_map((uintptr_t)p, size);
     return (void *)p;
 }
 
@@ -51,12 +67,37 @@ void *hg_sys_map_wiped(size_t size) { return map_anonymous(size, MADV_WIPEONFORK
 
 void hg_sys_unmap(void *memory, size_t size) {
     CALL2(SYS_munmap, memory, size);
-    hg_add_shared(&g_private_bytes, -(uint64_t)size);
+    for (uint32_t i = 0; i < MAX_MAPS && i < hg_load(&g_private.count); i++) {
+        if (hg_load(&g_private.maps[i].start) == (uintptr_t)memory) {
+            hg_store(&g_private.maps[i].start, 0);
+        }
+    }
 }
 
-uint64_t hg_sys_private_bytes(void) { return hg_load(&g_private_bytes); }
+static uint64_t resident_bytes(uintptr_t start, size_t size) {
+    unsigned char present[256];
+    uint64_t pages = 0;
+    for (size_t done = 0; done < size; done += sizeof present * HG_PAGE) {
+        size_t part = size - done < sizeof present * HG_PAGE ? size - done : sizeof present * HG_PAGE;
+        if (CALL3(SYS_mincore, start + done, part, present) < 0) return pages * HG_PAGE;
+        for (size_t i = 0; i < (part + HG_PAGE - 1) / HG_PAGE; i++) pages += present[i] & 1;
+    }
+    return pages * HG_PAGE;
+}
 
-void hg_sys_forget_maps(void) { hg_store(&g_private_bytes, 0); }
+uint64_t hg_sys_private_bytes(void) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < MAX_MAPS && i < hg_load(&g_private.count); i++) {
+        uintptr_t start = hg_load_acquire(&g_private.maps[i].start);
+        if (start) bytes += resident_bytes(start, g_private.maps[i].size);
+    }
+    return bytes;
+}
+
+void hg_sys_forget_maps(void) {
+    for (uint32_t i = 0; i < MAX_MAPS && i < g_private.count; i++) g_private.maps[i].start = 0;
+    g_private.count = 0;
+}
 
 int hg_sys_open(const char *path, int flags, uint32_t mode) {
     return (int)CALL4(SYS_openat, AT_FDCWD, path, flags, mode);

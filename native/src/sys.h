@@ -12,7 +12,8 @@ void *hg_sys_map_private(size_t size);
 /* Private zeroed memory that a forked child finds zeroed again; NULL when refused. Counted. */
 void *hg_sys_map_wiped(size_t size);
 void hg_sys_unmap(void *memory, size_t size);
-/* Bytes handed out by the two above since the last call of hg_sys_forget_maps(). */
+/* Bytes really in memory of what the two above gave since hg_sys_forget_maps(). A walk over page
+ * tables: not for the hot path. */
 uint64_t hg_sys_private_bytes(void);
 void hg_sys_forget_maps(void);
 
