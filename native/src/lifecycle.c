@@ -31,8 +31,6 @@ struct gate {
     uint32_t tid;   /* of the thread that is starting */
 };
 
-uint64_t g_clock_start;
-
 static struct gate g_no_gate; /* until memory for the real one is there */
 static struct gate *g_gate = &g_no_gate;
 static bool g_was_recording; /* survives fork: this process or an ancestor was recorded */
@@ -107,6 +105,7 @@ static bool start_tables(void) {
 }
 
 static bool start_recording(void) {
+    hg_clock_find();
     g_clock_start = hg_clock_read(CLOCK_MONOTONIC_COARSE);
     learn_identity(&g_identity);
     if (!hg_naming_create(&g_identity, g_path)) return false;

@@ -161,26 +161,19 @@ static bool ends_with_libc(const char *path) {
     return true;
 }
 
-/* Blocks of the smallest classes side by side show the spacing; 8 is as close as any gets. */
-static uint32_t try_granule_shift(void) {
-    enum { TRIES = 64 };
-    void *blocks[TRIES];
-    uint32_t shift = 4;
-    for (uint32_t i = 0; i < TRIES; i++) {
-        blocks[i] = g_real.malloc(1 + i % 8);
-        if ((uintptr_t)blocks[i] & 8) shift = 3;
-    }
-    for (uint32_t i = 0; i < TRIES; i++) g_real.free(blocks[i]);
-    return shift;
-}
+bool g_real_has_size_word;
 
-/* Learned once: dladdr takes the loader's lock, which a forked child may find taken for ever. */
+/* Learned once: dladdr takes the loader's lock, which a forked child may find taken for ever. And
+ * learned by name alone: trial allocations would change how the program's heap is laid out (freeing
+ * one mmapped block already moves glibc's mmap threshold). */
 static void learn_allocator(void) {
     Dl_info info;
     bool known = dladdr((void *)g_real.malloc, &info) && info.dli_fname;
     g_allocator.object = known ? info.dli_fname : "";
     g_allocator.is_glibc = ends_with_libc(g_allocator.object);
-    g_allocator.granule_shift = g_allocator.is_glibc ? 5 : try_granule_shift();
+    /* glibc's smallest chunk is 32 bytes; jemalloc, tcmalloc and mimalloc have 8-byte classes. */
+    g_allocator.granule_shift = g_allocator.is_glibc ? 5 : 3;
+    g_real_has_size_word = g_allocator.is_glibc;
 }
 
 void hg_real_resolve(void) {

@@ -36,12 +36,20 @@ void *hg_real_leave_arena(void *pointer, size_t size);
 /* True for glibc's own malloc, whose blocks start at least 32 bytes apart and which never calls
  * our hooks itself. */
 bool hg_real_is_glibc(void);
-/* How far apart blocks start, as a power of two, found by trying. */
+/* How far apart blocks start at least, as a power of two. */
 uint32_t hg_real_granule_shift(void);
 /* The file that the real malloc is in. */
 const char *hg_real_object(void);
 
+/* glibc's blocks have a word in front: their size, and in the low bits whether they were mmapped.
+ * Read in place it gives what malloc_usable_size() says, without the call. */
+extern bool g_real_has_size_word;
+
 /* Bytes the allocator set aside for a live block. */
-HG_INLINE size_t hg_real_usable(void *block) { return g_real.usable_size(block); }
+HG_INLINE size_t hg_real_usable(void *block) {
+    if (HG_UNLIKELY(!g_real_has_size_word)) return g_real.usable_size(block);
+    size_t word = ((const size_t *)block)[-1];
+    return (word & ~(size_t)7) - (word & 2 ? 16 : 8);
+}
 
 #endif
