@@ -1,4 +1,5 @@
 /* chdir, a directory that disappears, and chroot: the recording goes on where it is.
+ * needs: root
  * case: chdir
  * case: removed
  * case: chroot

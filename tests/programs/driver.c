@@ -5,7 +5,7 @@
  * with kind one of m(alloc) c(alloc) r(ealloc) a(ligned) f(ree) b(arrier). "ordered" runs the lines
  * one after the other in script order, each in its thread; "free" keeps the order within a thread
  * only, and a barrier line (one per thread) makes all wait for all. A log line is
- *     line old-pointer new-pointer usable-size wall-clock-ns tid
+ *     line old-pointer new-pointer usable-size tid wall-clock-ns-before wall-clock-ns-after
  * Everything the driver needs itself is static, so that all blocks are the script's.
  * build: -pthread -Wno-unused-result
  */
@@ -25,7 +25,7 @@ struct op {
     size_t size, alignment;
     void *old, *new;
     size_t usable;
-    long long time;
+    long long before, after;
     int tid;
 };
 
@@ -79,8 +79,9 @@ static void perform(struct op *op) {
         pthread_barrier_wait(&g_barrier);
         return;
     }
+    op->before = wall_clock();
     op->new = descend(op->depth, op, op->old);
-    op->time = wall_clock();
+    op->after = wall_clock();
     op->usable = malloc_usable_size(op->new);
     int is_failed_realloc = op->kind == 'r' && !op->new && op->size;
     *slot = is_failed_realloc ? op->old : op->new;
@@ -119,11 +120,12 @@ static void parse(const char *path) {
 }
 
 static void write_log(const char *path) {
-    static char text[MAX_OPS * 100];
+    static char text[MAX_OPS * 120];
     char *at = text;
     for (unsigned i = 0; i < g_count; i++)
-        at += sprintf(at, "%u %zu %zu %zu %lld %d\n", i, (size_t)g_ops[i].old, (size_t)g_ops[i].new,
-                      g_ops[i].usable, g_ops[i].time, g_ops[i].tid);
+        at += sprintf(at, "%u %zu %zu %zu %d %lld %lld\n", i, (size_t)g_ops[i].old,
+                      (size_t)g_ops[i].new, g_ops[i].usable, g_ops[i].tid, g_ops[i].before,
+                      g_ops[i].after);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     MUST(fd >= 0 && write(fd, text, (size_t)(at - text)) == at - text);
 }

@@ -1,4 +1,6 @@
-/* A child born where the recording's directory cannot be reached: it runs on, and so do we. */
+/* A child born where the recording's directory cannot be reached: it runs on, and so do we.
+ * needs: root
+ */
 #include <sys/stat.h>
 #include <sys/wait.h>
 

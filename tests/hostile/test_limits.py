@@ -1,0 +1,56 @@
+"""Resource limits, set before the program starts or by itself: it behaves as without us."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from harness.bench import Bench
+from harness.programs import program
+from harness.running import Setting, under_heapglass
+
+SMALL = program("many_blocks").argv(("20000",))
+MIB = 1 << 20
+
+
+def limited(option: str) -> Setting:
+    """Under a limit that is there before anything of ours is."""
+    return replace(under_heapglass(), prefix=["prlimit", option])
+
+
+@pytest.mark.parametrize("mib", [20, 50, 100, 1000, 20_000])
+def test_address_space_limited_from_outside(bench: Bench, mib: int) -> None:
+    bench.compare(SMALL, limited(f"--as={mib * MIB}"))
+
+
+@pytest.mark.parametrize("mib", [50, 200, 2000])
+def test_address_space_limited_from_inside(bench: Bench, mib: int) -> None:
+    bench.compare(program("limits").argv(("as", str(mib * MIB))))
+
+
+@pytest.mark.parametrize("mib", [100, 500])
+def test_memory_used_up(bench: Bench, mib: int) -> None:
+    bench.compare(program("exhaust").argv((str(mib * MIB),)))
+
+
+@pytest.mark.parametrize("data", [30, 300])
+def test_data_limited(bench: Bench, data: int) -> None:
+    bench.compare(SMALL, limited(f"--data={data * MIB}"))
+
+
+@pytest.mark.parametrize("count", [3, 4, 8])
+def test_few_descriptors(bench: Bench, count: int) -> None:
+    """The loader itself needs the fourth to read the C library: fewer than that, nothing starts."""
+    bench.compare(program("limits").argv(("nofile", "0")), limited(f"--nofile={max(count, 4)}"))
+    bench.compare(program("limits").argv(("nofile", str(count))))
+
+
+@pytest.mark.parametrize("size", [0, 1, 4096, 100_000, 1 << 20, 1 << 24])
+def test_file_size_limited_without_a_signal(bench: Bench, size: int) -> None:
+    bench.compare(SMALL, limited(f"--fsize={size}"))
+    bench.compare(program("limits").argv(("fsize", str(size))))
+
+
+def test_stack_limited(bench: Bench) -> None:
+    bench.compare(SMALL, limited(f"--stack={64 * 1024}"))

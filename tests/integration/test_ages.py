@@ -1,0 +1,57 @@
+"""Births, lifetimes and sizes."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from harness.bench import Bench
+from harness.comparison import CLOCK_NS
+from harness.counters import rows
+from harness.names import site_name
+from harness.programs import program
+from harness.running import Setting, under_heapglass
+from heapglass.model import HeapSource
+
+
+def site_of(source: HeapSource, name: str) -> int:
+    return next(row.site for row in rows(source) if site_name(row.names) == name)
+
+
+def with_pipe(write_end: int) -> Setting:
+    setting = under_heapglass()
+    return Setting(setting.environment, setting.preload, pass_fds=(write_end,))
+
+
+def test_births_are_right_and_kept_by_realloc(bench: Bench) -> None:
+    read_end, write_end = os.pipe()
+    run = bench.record(
+        ["sh", "-c", f"exec 3>&{write_end} {program('ages').path()}"], with_pipe(write_end)
+    )
+    os.close(write_end)
+    with os.fdopen(read_end) as pipe:
+        born = [int(line.split()[1]) for line in pipe]
+    [recording] = [r for r in run.recordings if "ages" in r.process.executable]
+    blocks, start = recording.blocks(), recording.process.started_wall_ns
+    for name, true in zip(["site_resized", "site_young"], born, strict=True):
+        [birth] = blocks.birth_ns[blocks.site == site_of(recording, name)].tolist()
+        assert birth + start == pytest.approx(true, abs=CLOCK_NS)
+
+
+def test_lifetimes_fall_into_their_buckets(bench: Bench) -> None:
+    recording = bench.compare(program("lifetimes").argv()).recording
+    brief, short, long = (
+        recording.lifetime_histogram(site_of(recording, name)).counts.tolist()
+        for name in ("site_brief", "site_short", "site_long")
+    )
+    assert sum(brief[:5]) == 100
+    assert sum(short[4:7]) == 10, "24 ms and what a loaded machine adds"
+    assert sum(long[8:]) == 10, "200 ms or more"
+
+
+def test_sizes_fall_into_their_buckets(bench: Bench) -> None:
+    recording = bench.compare(program("lifetimes").argv()).recording
+    counts = recording.size_histogram(site_of(recording, "site_sizes")).counts.tolist()
+    sizes = [0, 1, 2, 3, 4, 7, 8, 1023, 1024, 1025, 64, 65456]
+    assert counts == [sum(size.bit_length() == bucket for size in sizes) for bucket in range(48)]

@@ -1,0 +1,50 @@
+"""Whatever allocator a program uses, it keeps it, and we record it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from harness.allocators import allocators
+from harness.bench import Bench, check_expectations
+from harness.consistency import contradictions
+from harness.programs import SOURCES, compiled, program
+from harness.running import under_heapglass
+
+ALLOCATORS = allocators()
+PROGRAMS = ["operators", "threads_parallel", "thread_exit", "peak", "early", "late", "exceptions"]
+
+
+@pytest.mark.parametrize("allocator", ALLOCATORS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_preloaded_after_us(bench: Bench, name: str, allocator: str) -> None:
+    setting = under_heapglass()
+    setting = replace(setting, preload=[*setting.preload, ALLOCATORS[allocator]])
+    recording = bench.compare(program(name).argv(), setting).recording
+    assert check_expectations(program(name), recording) == []
+    assert contradictions(recording) == []
+    assert allocator in recording.recorder.allocator
+
+
+@pytest.mark.parametrize("allocator", ALLOCATORS)
+def test_linked(bench: Bench, allocator: str) -> None:
+    path = compiled(SOURCES / "family.c", "-Wno-deprecated-declarations", ALLOCATORS[allocator])
+    recording = bench.compare([path]).recording
+    assert check_expectations(program("family"), recording) == []
+    assert allocator in recording.recorder.allocator
+
+
+@pytest.mark.parametrize("allocator", ALLOCATORS)
+def test_preloaded_before_us_it_is_used_alone(bench: Bench, allocator: str) -> None:
+    setting = under_heapglass()
+    setting = replace(setting, preload=[ALLOCATORS[allocator], *setting.preload])
+    bench.compare(program("operators").argv(), setting)
+
+
+def test_a_program_with_its_own_malloc(bench: Bench) -> None:
+    bench.compare(program("own_allocator").argv())
+
+
+def test_a_static_program_is_left_alone(bench: Bench) -> None:
+    assert bench.compare(program("static").argv()).recordings == ()

@@ -1,0 +1,51 @@
+"""Programs that start programs: each is recorded, none is confused with another."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.bench import Bench
+from harness.consistency import contradictions
+from harness.counters import by_name
+from harness.programs import program
+from harness.running import under_heapglass
+from heapglass.model import HeapSource, ProcessState
+
+SPAWN = program("spawn")
+
+
+def allocated(source: HeapSource) -> dict[object, int]:
+    return {name: c["allocations"] for name, c in by_name(source).items() if name}
+
+
+@pytest.mark.parametrize("how", ["vfork", "spawn", "system", "popen"])
+def test_a_started_program_is_recorded(bench: Bench, how: str) -> None:
+    recordings = bench.compare(SPAWN.argv((how,))).recordings
+    named = [allocated(r) for r in recordings if allocated(r)]
+    assert sorted(named, key=str) == [{"site_parent": 4}, {"site_started": 3}]
+    [started] = [r for r in recordings if allocated(r) == {"site_started": 3}]
+    assert started.process.state is ProcessState.EXITED
+    assert started.process.exit_status == 21
+    assert started.process.argv[1:] == ("started",)
+    assert not started.process.is_forked
+
+
+@pytest.mark.parametrize("how", ["vfork", "spawn", "system", "popen"])
+def test_no_follow(bench: Bench, how: str) -> None:
+    run = bench.compare(SPAWN.argv((how,)), under_heapglass(HEAPGLASS_FOLLOW="0"))
+    assert allocated(run.recording) == {"site_parent": 4}
+
+
+def test_a_chain_of_execs_is_a_chain_of_recordings(bench: Bench) -> None:
+    recordings = bench.compare(SPAWN.argv(("exec",))).recordings
+    assert [allocated(r) for r in recordings] == [{"site_parent": 4}] * 4
+    assert len({r.process.pid for r in recordings}) == 1
+    states = sorted(r.process.state for r in recordings)
+    assert states == [ProcessState.EXEC] * 3 + [ProcessState.EXITED]
+    for recording in recordings:
+        assert contradictions(recording) == []
+
+
+def test_an_exec_chain_is_not_followed_when_told_so(bench: Bench) -> None:
+    run = bench.compare(SPAWN.argv(("exec",)), under_heapglass(HEAPGLASS_FOLLOW="0"))
+    assert run.recording.process.state is ProcessState.EXEC

@@ -1,0 +1,32 @@
+"""However a program ends, its recording says how as far as it can know."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from harness.bench import Bench
+from harness.programs import program
+from heapglass.model import ProcessState
+
+SEEN = {"return": 2, "exit": 3, "thread_exit": 4, "last_thread": 5, "exit_in_handler": 6}
+
+
+@pytest.mark.parametrize(("how", "status"), SEEN.items())
+def test_an_exit_is_recorded_with_its_status(bench: Bench, how: str, status: int) -> None:
+    process = bench.compare(program("exits").argv((how,))).recording.process
+    assert (process.state, process.exit_status) == (ProcessState.EXITED, status)
+
+
+@pytest.mark.parametrize("how", ["abort", "segv", "kill"])
+def test_a_kill_is_noticed_by_the_reader(bench: Bench, how: str) -> None:
+    process = bench.compare(program("exits").argv((how,))).recording.process
+    assert (process.state, process.exit_status) == (ProcessState.KILLED, None)
+
+
+def test_a_recording_is_cut_to_what_it_uses(bench: Bench) -> None:
+    recording = bench.compare(program("exits").argv(("return",))).recording
+    assert Path(recording.name).stat().st_size < 64 << 20
+    assert os.stat(recording.name).st_blocks * 512 <= recording.recorder.file_bytes + (64 << 10)

@@ -1,0 +1,80 @@
+"""Random workloads in several threads, as the driver ran them, against the naive model."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from harness.bench import Bench
+from harness.comparison import block_differences, histogram_differences, site_differences
+from harness.consistency import contradictions
+from harness.model import Heap, replay
+from harness.programs import program
+from harness.scripts import (
+    Step,
+    events_of,
+    random_steps,
+    site_keys,
+    steps,
+    with_barriers,
+    written,
+)
+from heapglass.model import HeapSource
+
+DRIVER = program("driver")
+PEAK = ("peak_bytes", "peak_blocks")
+
+
+def perform(bench: Bench, order: str, script: Sequence[Step]) -> tuple[HeapSource, Heap]:
+    here = bench.fresh("steps")
+    log = here / "log"
+    run = bench.record(DRIVER.argv((order, written(script, here / "script"), str(log))))
+    assert (run.outcome.status, run.outcome.stderr) == (0, b""), run.outcome
+    return run.recording, replay(events_of(script, log))
+
+
+def all_differences(source: HeapSource, heap: Heap, without: tuple[str, ...] = ()) -> list[str]:
+    key_of = site_keys(source)
+    return [
+        *(f"lost: {loss}" for loss in source.losses.items),
+        *contradictions(source),
+        *site_differences(source, heap, key_of, without),
+        *block_differences(source, heap, key_of),
+        *histogram_differences(source, heap, key_of),
+    ]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(steps(threads=4), min_size=1, max_size=120))
+def test_ordered_threads_are_recorded_to_the_byte(script: list[Step]) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        source, heap = perform(Bench(Path(directory)), "ordered", script)
+        assert all_differences(source, heap) == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_long_ordered_scripts(bench: Bench, seed: int) -> None:
+    source, heap = perform(bench, "ordered", random_steps(seed, 20_000, threads=1 + 3 * (seed % 2)))
+    assert all_differences(source, heap) == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_free_running_threads_lose_nothing_but_the_order(bench: Bench, seed: int) -> None:
+    script = with_barriers(random_steps(seed, 30_000, threads=8), threads=8, rounds=10)
+    source, heap = perform(bench, "free", script)
+    assert all_differences(source, heap, PEAK) == []
+
+
+@pytest.mark.parametrize("order", ["ordered", "free"])
+def test_the_witness_agrees(bench: Bench, order: str) -> None:
+    script = with_barriers(random_steps(9, 4000, threads=4), threads=4, rounds=4)
+    if order == "ordered":
+        script = [step for step in script if step.kind != "b"]
+    here = bench.fresh("steps")
+    argv = DRIVER.argv((order, written(script, here / "script"), str(here / "log")))
+    assert bench.witnessed(argv) == []

@@ -1,0 +1,82 @@
+"""Stacks: every frame of known chains by name, cuts where they belong, modules kept apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.bench import Bench
+from harness.counters import rows
+from harness.names import site_name
+from harness.programs import program
+from harness.running import under_heapglass
+from heapglass.model import HeapSource, Pseudo
+
+MAIN = ["main", "", "__libc_start_main", "_start"]
+CHAINS = {
+    100: [
+        "site_leaf",
+        "big_frame",
+        "alloca_frame",
+        "realigned_frame",
+        "many_arguments",
+        "variadic",
+    ],
+    300: ["site_leaf", "through_pointer"],
+    200: ["site_leaf", "compare", "bsearch", "through_bsearch"],
+}
+
+
+def stack_by_size(source: HeapSource) -> dict[int, list[str]]:
+    """Names of the frames of each site, by the size of the block it allocated."""
+    return {row.counters["bytes"]: row.names for row in rows(source) if site_name(row.names)}
+
+
+def test_every_frame_of_known_chains(bench: Bench) -> None:
+    stacks = stack_by_size(bench.compare(program("chains").argv()).recording)
+    for size, chain in CHAINS.items():
+        assert stacks[size][: len(chain)] == chain
+        assert stacks[size][len(chain)] == "main"
+        assert stacks[size][-1] == "_start"
+
+
+def test_a_signal_frame_is_walked_through(bench: Bench) -> None:
+    names = stack_by_size(bench.compare(program("chains").argv()).recording)[10]
+    assert names[:2] == ["site_leaf", "handler"]
+    assert names.index("through_signal") < names.index("main") == len(names) - 4
+
+
+def test_recursion_is_cut_at_the_limit(bench: Bench) -> None:
+    recording = bench.record(
+        program("recursion").argv(), under_heapglass(HEAPGLASS_DEPTH="40")
+    ).recording
+    named = [row for row in rows(recording) if site_name(row.names)]
+    cuts = {row.site: recording.stack(row.site).cut for row in named}
+    assert sorted(row.counters["allocations"] for row in named) == [1, 3]
+    for row in named:
+        is_whole = row.counters["allocations"] == 1
+        assert len(row.names) == 40
+        assert cuts[row.site] is (None if is_whole else Pseudo.DEPTH)
+        assert row.names[-4:] == (
+            ["main", *row.names[-3:-1], "_start"] if is_whole else ["site_recursive"] * 4
+        )
+
+
+def test_libraries_that_shared_an_address_keep_their_names(bench: Bench) -> None:
+    twins = {name: program(f"twin_{name}").path() for name in ("one", "two")}
+    recording = bench.compare(program("dlopen_reuse").argv(tuple(twins.values()))).recording
+    for row in rows(recording):
+        if name := site_name(row.names):
+            frame = recording.stack(row.site).frames[0]
+            assert recording.modules[frame.module].path == twins[name.removeprefix("site_twin_")]
+            assert row.counters["bytes"] / row.counters["allocations"] == (
+                11 if "one" in name else 22
+            )
+
+
+def test_a_coroutine_has_its_own_stack(bench: Bench) -> None:
+    recording = bench.compare(program("small_stacks").argv()).recording
+    [row] = [row for row in rows(recording) if site_name(row.names) == "site_coroutine"][:1]
+    assert row.names[0] == "site_coroutine"
+    assert "main" not in row.names
+    assert recording.stack(row.site).cut is None
+    assert Path(recording.process.executable).name.startswith("small_stacks")

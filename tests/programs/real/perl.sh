@@ -1,0 +1,1 @@
+PERL_HASH_SEED=0 perl words.pl

@@ -1,0 +1,1 @@
+xz -T2 -k words.txt && xz -dc words.txt.xz | cksum
