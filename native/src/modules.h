@@ -2,27 +2,34 @@
  *
  * Owns the list of code objects seen so far and writes each into the recording's MODULES table.
  * Never takes a lock of the dynamic loader: objects are found with _dl_find_object (glibc 2.35 on),
- * which is lock-free. Objects enter when an address in them is first seen; they leave when the
- * loader, freeing memory, is found to have forgotten them. */
+ * which is lock-free; what is done without it, and at which risk, stands in modules.c. Objects enter
+ * when an address in them is first seen; they leave when the loader, freeing memory, is found to
+ * have forgotten them. */
 #ifndef HG_MODULES_H
 #define HG_MODULES_H
 
 #include "base.h"
+#include "eh_frame.h"
 
 struct hg_code {
-    uintptr_t start, end;      /* mapped range */
-    uintptr_t bias;            /* run-time address minus address in the file */
-    const uint8_t *eh_frame_hdr; /* NULL: no unwind information */
+    uintptr_t start, end;  /* mapped range; start 0: free slot, 1: being retired */
+    uintptr_t bias;        /* run-time address minus address in the file */
+    struct hg_eh_frame eh; /* eh.header 0: no unwind information */
     const void *link_map;
-    uint32_t module;           /* index in the MODULES table */
-    bool retired;
+    uint32_t module; /* index in the MODULES table, UINT32_MAX: not there */
+    bool permanent;  /* never unloaded: the program, the loader, the kernel's part */
 };
 
-/* Fresh state; called when a recording starts, also in a forked child. False: no memory. */
+/* Fresh state; called when a recording starts, also in a forked child, after hg_recording_* is
+ * ready to take modules. False: no memory. */
 bool hg_modules_start(void);
 
-/* The object that `pc` lies in, or NULL. Lock-free, signal-safe; may append a new object. */
-const struct hg_code *hg_modules_find(uintptr_t pc);
+/* The object that `address` lies in, or NULL. Lock-free, signal-safe; may append a new object. */
+const struct hg_code *hg_modules_find(uintptr_t address);
+
+/* The same on behalf of a hook called from `caller`. Only where _dl_find_object is missing do the two
+ * differ: this one may ask the loader under its lock, unless the caller is the loader. */
+const struct hg_code *hg_modules_find_for(uintptr_t address, uintptr_t caller);
 
 /* The dynamic loader's own code; a free() that comes from there may end a dlclose. */
 extern uintptr_t g_loader_start, g_loader_end;

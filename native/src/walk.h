@@ -16,17 +16,23 @@ struct hg_caller {
 
 /* One thread's walker; zero-initialised is ready. */
 struct hg_walker {
-    uintptr_t stack_lo, stack_hi; /* the part of the thread's own stack known to be readable */
+    uintptr_t stack_lo, stack_hi; /* the part of the thread's own stack known to be readable; 0, 0:
+                                     not looked for yet */
+    uintptr_t stack_hole;         /* a page below it that could not be read; 0: none met */
     uint32_t end;                 /* of the last walk: 0 complete, else enum hg_pseudo */
     uint32_t depth;               /* of the last walk: frames found */
     uint64_t stats[HG_STAT_SLOTS]; /* FRAMES, RULE_MISSES, FOREIGN_WALKS, SLOW_WALKS */
-    uintptr_t frames[HG_MAX_DEPTH]; /* of the last walk: return addresses, innermost first */
+    uintptr_t frames[HG_MAX_DEPTH]; /* of the last walk: return addresses, innermost first; of code
+                                       that a signal interrupted, the next byte's address, so that
+                                       one less is in the right instruction for every frame */
 };
 
 /* Fresh rules; called when a recording starts, also in a forked child. False: no memory. */
 bool hg_walk_start(void);
 
-/* Walk from `caller` at most `limit` frames; frames[0] is caller->pc. Fills frames, depth, end. */
+/* Walk from `caller` at most `limit` frames; frames[0] is caller->pc. Fills frames, depth, end. The
+ * hook must still be on the caller's stack. Every frame's object is in MODULES afterwards, except
+ * that of the last one where end is HG_PSEUDO_NO_RULE. */
 void hg_walk(struct hg_walker *walker, const struct hg_caller *caller, uint32_t limit);
 
 #endif

@@ -1,0 +1,47 @@
+/* Call-frame instructions: how a function's caller is found from one of its addresses.
+ *
+ * Owns the row of the virtual unwind table and the interpreter that makes it. Of the
+ * machine it knows only how many columns (DWARF register numbers) matter. */
+#ifndef HG_CFI_H
+#define HG_CFI_H
+
+#include "eh_frame.h"
+
+#if defined(__x86_64__)
+#include "registers_x86_64.h"
+#else
+#error "heapglass: add registers_<architecture>.h for this machine"
+#endif
+
+enum hg_cfi_kind {
+    HG_CFI_UNSET = 0,      /* no word about it */
+    HG_CFI_SAME,           /* as in this frame */
+    HG_CFI_UNDEFINED,      /* lost */
+    HG_CFI_OFFSET,         /* saved at CFA + value */
+    HG_CFI_VAL_OFFSET,     /* is CFA + value */
+    HG_CFI_EXPRESSION,     /* saved at what the expression yields */
+    HG_CFI_VAL_EXPRESSION, /* is what the expression yields */
+    HG_CFI_REGISTER,       /* in register `value` */
+};
+
+/* Four bytes, because rows are kept on the stack, several at a time. For an expression `value` is
+ * where its length stands, counted from hg_fde.lo. */
+struct hg_cfi_rule {
+    int32_t value : 28;
+    uint32_t kind : 4;
+};
+
+struct hg_row {
+    int32_t cfa_value;     /* offset, or where the expression stands, from hg_fde.lo */
+    uint16_t cfa_register; /* HG_CFA_EXPRESSION: by expression */
+    struct hg_cfi_rule columns[HG_COLUMNS];
+};
+#define HG_CFA_EXPRESSION 0xffffu
+
+/* The row for `address`, which must lie in the FDE. False: corrupt or not understood. */
+bool hg_cfi_row(const struct hg_fde *fde, uintptr_t address, struct hg_row *row);
+
+/* The bytes of an expression that a row points to. */
+struct hg_cursor hg_cfi_expression(const struct hg_fde *fde, int32_t value);
+
+#endif

@@ -1,0 +1,308 @@
+/* The list of loaded objects.
+ *
+ * Slots are claimed by swapping the object's start address into them, so two threads that meet the
+ * same object at once get one slot: the winner writes the module record, both fill in the same
+ * facts. A retired slot is free again; whoever still holds a pointer to it finds another start.
+ *
+ * Without _dl_find_object (glibc before 2.35, other libcs) the list is filled by dl_iterate_phdr when
+ * an address is met that no known object holds, once per page of such addresses. That call takes
+ * the loader's lock. It is never made on behalf of the loader's own allocations, which is where
+ * musl, whose lock is not recursive, would stop for ever. The risk that remains: a program whose
+ * dl_iterate_phdr callback waits for a lock that another thread holds while it allocates from an
+ * object not seen before. */
+#define _GNU_SOURCE
+#include "modules.h"
+
+#include <link.h>
+
+#include "auxv.h"
+#include "image.h"
+#include "module_record.h"
+#include "recording.h"
+#include "rules.h"
+#include "stacks.h"
+#include "sys.h"
+
+#define MAX_OBJECTS 4096u
+#define RETIRING 1u
+#define MISSED_PAGES 64u
+
+/* What _dl_find_object fills in; declared here because older headers do not have it. */
+struct found_object {
+    unsigned long long flags;
+    void *map_start, *map_end;
+    struct link_map *link_map;
+    void *eh_frame;
+    unsigned long long reserved[7];
+};
+extern int find_object(void *address, struct found_object *result) __asm__("_dl_find_object")
+    __attribute__((weak));
+extern struct r_debug loader_debug __asm__("_r_debug") __attribute__((weak));
+extern const char *glibc_version(void) __asm__("gnu_get_libc_version") __attribute__((weak));
+
+uintptr_t g_loader_start, g_loader_end;
+uint32_t g_modules_generation;
+
+static struct hg_code *g_objects; /* MAX_OBJECTS slots */
+static uint32_t g_used;           /* slots from here on were never used */
+static uintptr_t *g_missed;       /* pages that dl_iterate_phdr did not know either */
+static unsigned long long g_adds; /* the loader's count when dl_iterate_phdr was last asked */
+static bool g_may_unload;         /* this libc unmaps objects */
+
+#ifdef HG_OLD_LOADER /* set by a test: behave as on a libc without _dl_find_object */
+static bool has_find_object(void) { return false; }
+#else
+static bool has_find_object(void) { return find_object != NULL; }
+#endif
+
+static bool holds(const struct hg_code *code, uintptr_t address) {
+    uintptr_t start = hg_load_acquire(&code->start);
+    return start > RETIRING && address - start < hg_load_acquire(&code->end) - start;
+}
+
+/* The listed object that holds `address`; with `permanent_only` one that can never go away. */
+static struct hg_code *listed(uintptr_t address, bool permanent_only) {
+    uint32_t used = hg_load_acquire(&g_used);
+    for (uint32_t i = 0; i < used; i++) {
+        struct hg_code *code = &g_objects[i];
+        if (holds(code, address) && (code->permanent || !permanent_only)) return code;
+    }
+    return NULL;
+}
+
+/* ---- leaving ------------------------------------------------------------------------------- */
+
+static void retire(struct hg_code *code) {
+    uintptr_t start = hg_load(&code->start), end = hg_load(&code->end);
+    if (start <= RETIRING || !hg_swap(&code->start, &start, RETIRING)) return;
+    hg_rules_forget(start, end);
+    if (code->module != UINT32_MAX) hg_recording_retire_module(code->module, hg_stacks_nodes());
+    hg_stacks_retire(start, end);
+    hg_add_shared(&g_modules_generation, 1);
+    hg_store(&code->end, 0);
+    hg_store_release(&code->start, 0);
+}
+
+static bool still_loaded(const struct hg_code *code, uintptr_t start) {
+    /* The loader forgets an object, then unmaps it, then frees its records. */
+    if (!has_find_object()) return hg_sys_readable(start);
+    struct found_object found;
+    return find_object((void *)start, &found) == 0 && (uintptr_t)found.map_start == start &&
+           (uintptr_t)found.map_end == hg_load(&code->end) && found.link_map == code->link_map;
+}
+
+void hg_modules_check_unloaded(void) {
+    if (!g_may_unload) return;
+    uint32_t used = hg_load_acquire(&g_used);
+    for (uint32_t i = 0; i < used; i++) {
+        struct hg_code *code = &g_objects[i];
+        uintptr_t start = hg_load_acquire(&code->start);
+        if (start <= RETIRING || code->permanent || hg_load(&code->end) == 0) continue;
+        if (!still_loaded(code, start)) retire(code);
+    }
+}
+
+/* Whatever is listed where another object now lies has gone unnoticed. */
+static void retire_overlapped(const struct hg_object *object) {
+    uint32_t used = hg_load_acquire(&g_used);
+    for (uint32_t i = 0; i < used; i++) {
+        struct hg_code *code = &g_objects[i];
+        uintptr_t start = hg_load_acquire(&code->start), end = hg_load(&code->end);
+        bool apart = start <= RETIRING || end <= object->image.start || start >= object->image.end;
+        if (!apart && !code->permanent) retire(code);
+    }
+}
+
+/* ---- entering ------------------------------------------------------------------------------ */
+
+static bool same(const struct hg_code *code, const struct hg_object *object) {
+    uintptr_t end = hg_load(&code->end);
+    /* No end yet: claimed a moment ago by another thread, for this very object. */
+    return hg_load_acquire(&code->start) == object->image.start &&
+           (end == 0 || (end == object->image.end && code->link_map == object->link_map));
+}
+
+static struct hg_code *known(const struct hg_object *object) {
+    uint32_t used = hg_load_acquire(&g_used);
+    for (uint32_t i = 0; i < used; i++) {
+        if (same(&g_objects[i], object)) return &g_objects[i];
+    }
+    return NULL;
+}
+
+static void raise_used(uint32_t count) {
+    uint32_t used = hg_load(&g_used);
+    while (used < count && !hg_swap(&g_used, &used, count)) continue;
+}
+
+/* A slot for the object; *won says whether this thread is the one to describe it. NULL: no room. A
+ * slot freed at this very moment can give one object two slots and two equal records: harmless. */
+static struct hg_code *claim(const struct hg_object *object, bool *won) {
+    *won = false;
+    for (uint32_t i = 0; i < MAX_OBJECTS; i++) {
+        uintptr_t start = hg_load_acquire(&g_objects[i].start);
+        if (start == 0) {
+            raise_used(i + 1);
+            *won = hg_swap(&g_objects[i].start, &start, object->image.start);
+            if (*won) return &g_objects[i];
+        }
+        if (start == object->image.start) return &g_objects[i];
+    }
+    return NULL;
+}
+
+/* The same stores by every thread that meets the object, so none has to wait for another. `end` is
+ * last: it makes the slot answer for addresses. */
+static void fill(struct hg_code *code, const struct hg_object *object) {
+    struct hg_eh_frame eh;
+    hg_image_eh_frame(&object->image, object->eh_frame_hdr, &eh);
+    hg_store(&code->bias, object->image.bias);
+    hg_store(&code->eh.header, eh.header);
+    hg_store(&code->eh.header_end, eh.header_end);
+    hg_store(&code->eh.lo, eh.lo);
+    hg_store(&code->eh.hi, eh.hi);
+    hg_store(&code->link_map, object->link_map);
+    hg_store(&code->permanent, object->flags != 0);
+    hg_store_release(&code->end, object->image.end);
+}
+
+static HG_NOINLINE const struct hg_code *add(const struct hg_object *object) {
+    retire_overlapped(object);
+    /* Before the slot can be seen: nodes made by a thread that sees it must not be older. */
+    uint32_t node_first = object->flags ? 0 : hg_stacks_nodes();
+    bool won;
+    struct hg_code *code = claim(object, &won);
+    if (!code) return NULL;
+    fill(code, object);
+    if (won) hg_store(&code->module, hg_module_record(object, node_first));
+    return code;
+}
+
+/* ---- asking the loader ----------------------------------------------------------------------- */
+
+/* The program headers in the mapped ELF header if they agree with the loader, else only the range. */
+static void open_image(struct hg_object *object, uintptr_t start, uintptr_t end, uintptr_t bias) {
+    struct hg_image *image = &object->image;
+    bool agrees = hg_image_open(start, image) && image->bias == bias && image->end <= end;
+    if (!agrees) agrees = hg_image_of_program(image) && image->start == start;
+    if (!agrees) *image = (struct hg_image){.bias = bias};
+    image->start = start;
+    image->end = end;
+}
+
+static uint32_t flags_of(const struct hg_object *object) {
+    uintptr_t start = object->image.start, size = object->image.end - start;
+    if (hg_auxv(AT_SYSINFO_EHDR) - start < size) return HG_MODULE_VDSO;
+    if (g_loader_start - start < size) return HG_MODULE_LOADER;
+    bool nameless = !object->name || !object->name[0];
+    return nameless || hg_auxv(AT_ENTRY) - start < size ? HG_MODULE_MAIN : 0;
+}
+
+static HG_NOINLINE const struct hg_code *find_now(uintptr_t address) {
+    struct found_object found;
+    if (find_object((void *)address, &found) != 0) return NULL;
+    struct hg_object object = {.image.start = (uintptr_t)found.map_start,
+                               .image.end = (uintptr_t)found.map_end,
+                               .link_map = found.link_map};
+    if (address - object.image.start >= object.image.end - object.image.start) return NULL;
+    struct hg_code *code = known(&object);
+    if (code && hg_load(&code->end)) return code;
+    open_image(&object, object.image.start, object.image.end, found.link_map->l_addr);
+    object.eh_frame_hdr = (uintptr_t)found.eh_frame;
+    object.name = found.link_map->l_name;
+    object.flags = flags_of(&object);
+    return add(&object);
+}
+
+static int take_object(struct dl_phdr_info *info, size_t size, void *unused) {
+    (void)unused;
+    struct hg_object object = {.name = info->dlpi_name};
+    bool has_counts = size >= offsetof(struct dl_phdr_info, dlpi_subs);
+    if (has_counts && info->dlpi_adds == g_adds) return 1;
+    uintptr_t headers = (uintptr_t)info->dlpi_phdr;
+    if (!hg_image_from_headers(headers, info->dlpi_phnum, info->dlpi_addr, &object.image)) return 0;
+    object.flags = flags_of(&object);
+    if (!known(&object)) add(&object);
+    return 0;
+}
+
+static int count_adds(struct dl_phdr_info *info, size_t size, void *adds) {
+    bool has_counts = size >= offsetof(struct dl_phdr_info, dlpi_subs);
+    *(unsigned long long *)adds = has_counts ? info->dlpi_adds : 0;
+    return 1;
+}
+
+static HG_NOINLINE void refresh(void) {
+    unsigned long long adds = 0;
+    dl_iterate_phdr(take_object, NULL);
+    dl_iterate_phdr(count_adds, &adds);
+    g_adds = adds;
+}
+
+/* Whether to ask about an unknown address: not twice for one page, or generated code would take the
+ * loader's lock at every allocation. */
+static bool worth_asking(uintptr_t address) {
+    uintptr_t page = address / HG_PAGE;
+    return hg_exchange(&g_missed[page % MISSED_PAGES], page) != page;
+}
+
+const struct hg_code *hg_modules_find_for(uintptr_t address, uintptr_t caller) {
+    const struct hg_code *code = listed(address, has_find_object());
+    if (code) return code;
+    if (has_find_object()) return find_now(address);
+    if (hg_modules_is_loader(caller) || !worth_asking(address)) return NULL;
+    refresh();
+    return listed(address, false);
+}
+
+const struct hg_code *hg_modules_find(uintptr_t address) {
+    return hg_modules_find_for(address, g_loader_start); /* as careful as for the loader itself */
+}
+
+/* ---- start --------------------------------------------------------------------------------- */
+
+/* The loader names no range of itself that could be trusted: the kernel says where it put it, or,
+ * where it was started as a program of its own, its debugger interface does. */
+static void find_loader(struct hg_image *image) {
+    uintptr_t base = hg_auxv(AT_BASE);
+    if (!base && &loader_debug) base = loader_debug.r_ldbase;
+    if (!base || !hg_image_open(base, image)) *image = (struct hg_image){0};
+    g_loader_start = image->start;
+    g_loader_end = image->end;
+}
+
+static void add_loader(const struct hg_image *image) {
+    struct hg_object object = {.image = *image, .flags = HG_MODULE_LOADER};
+    struct found_object found;
+    bool named = has_find_object() && find_object((void *)image->start, &found) == 0 &&
+                 (uintptr_t)found.map_start == image->start;
+    struct hg_image program;
+    if (named) {
+        object.link_map = found.link_map;
+        object.name = found.link_map->l_name;
+    } else if (hg_image_of_program(&program)) {
+        object.name = hg_image_interpreter(&program);
+    }
+    add(&object);
+}
+
+static void add_vdso(void) {
+    struct hg_object object = {.flags = HG_MODULE_VDSO};
+    if (hg_image_open(hg_auxv(AT_SYSINFO_EHDR), &object.image)) add(&object);
+}
+
+bool hg_modules_start(void) {
+    size_t size = MAX_OBJECTS * sizeof *g_objects;
+    g_objects = hg_sys_map_private(size + MISSED_PAGES * sizeof *g_missed);
+    if (!g_objects) return false;
+    g_missed = (uintptr_t *)((char *)g_objects + size);
+    g_used = 0;
+    g_adds = 0;
+    g_may_unload = glibc_version != NULL;
+    struct hg_image loader;
+    find_loader(&loader);
+    if (loader.headers) add_loader(&loader);
+    add_vdso();
+    hg_modules_find(hg_auxv(AT_ENTRY));
+    return true;
+}

@@ -1,0 +1,192 @@
+/* The fast walk, and the steps it has in common with the slow one. */
+#include "walk.h"
+
+#include "modules.h"
+#include "rules.h"
+#include "sys.h"
+#include "walk_state.h"
+
+#if defined(__x86_64__)
+#include "walk_x86_64.h"
+#else
+#error "heapglass: add walk_<architecture>.h for this machine"
+#endif
+
+#define MAX_SWITCHES 64u
+
+bool hg_walk_start(void) {
+    hg_bounds_start();
+    return hg_rules_start();
+}
+
+bool hg_walk_push(struct hg_walk_state *state, uintptr_t pc) {
+    struct hg_walker *walker = state->walker;
+    if (pc == 0) return hg_walk_end(state, 0);
+    if (!hg_walk_plausible(pc)) return hg_walk_end(state, HG_PSEUDO_NO_RULE);
+    if (walker->depth == state->limit) return hg_walk_end(state, HG_PSEUDO_DEPTH);
+    walker->frames[walker->depth++] = pc;
+    state->pc = pc;
+    return true;
+}
+
+/* Onto the stack that `cfa` is on. */
+static bool switch_stack(struct hg_walk_state *state, uintptr_t cfa) {
+    bool may = !state->bounds.native && state->switches++ < MAX_SWITCHES;
+    /* Two words below the CFA are still of that stack: the return address and a saved rbp. */
+    return may && hg_bounds_enter(&state->bounds, state->walker, cfa - 16) &&
+           hg_bounds_reach(&state->bounds, cfa) &&
+           hg_modules_find_for(hg_walk_word(cfa - 8) - 1, state->caller->pc) != NULL;
+}
+
+bool hg_walk_settle(struct hg_walk_state *state, uintptr_t cfa, bool may_switch) {
+    const struct hg_walker *walker = state->walker;
+    if (cfa % 8) return hg_walk_end(state, HG_PSEUDO_BOUNDS);
+    bool home = !state->bounds.native && cfa > walker->stack_lo && cfa <= walker->stack_hi;
+    bool settled = !home && cfa > state->sp && hg_bounds_reach(&state->bounds, cfa);
+    if (!settled && may_switch) settled = switch_stack(state, cfa);
+    return settled ? true : hg_walk_end(state, HG_PSEUDO_BOUNDS);
+}
+
+bool hg_walk_over_signal(struct hg_walk_state *state) {
+    uintptr_t context = state->sp;
+    if (!hg_bounds_reach(&state->bounds, context + HG_SIGNAL_FRAME_SIZE)) {
+        return hg_walk_end(state, HG_PSEUDO_BOUNDS);
+    }
+    state->sp = hg_walk_word(context + HG_SIGNAL_RSP);
+    state->bp = hg_walk_word(context + HG_SIGNAL_RBP);
+    bool entered = state->sp % 8 == 0 && state->switches++ < MAX_SWITCHES &&
+                   hg_bounds_enter(&state->bounds, state->walker, state->sp);
+    if (!entered) return hg_walk_end(state, HG_PSEUDO_BOUNDS);
+    return hg_walk_push(state, hg_walk_word(context + HG_SIGNAL_PC) + 1);
+}
+
+bool hg_walk_by_frame_pointer(struct hg_walk_state *state) {
+    uintptr_t bp = state->bp;
+    bool plausible = bp >= state->sp && bp % 8 == 0 && hg_bounds_reach(&state->bounds, bp + 16);
+    if (!plausible) return hg_walk_end(state, HG_PSEUDO_NO_RULE);
+    uintptr_t back = hg_walk_word(bp + 8);
+    /* Where the walk leaves frame pointers behind, the word must really follow a call. */
+    if (back && !hg_walk_follows_call(back, state->caller->pc)) {
+        return hg_walk_end(state, HG_PSEUDO_NO_RULE);
+    }
+    state->sp = bp + 16;
+    state->bp = hg_walk_word(bp);
+    return hg_walk_push(state, back);
+}
+
+static bool step_plain(struct hg_walk_state *state, uint64_t rule) {
+    bool by_bp = rule & HG_RULE_BASE_BP;
+    uintptr_t cfa = (by_bp ? state->bp : state->sp) + (uintptr_t)hg_rule_offset(rule);
+    if (!hg_walk_settle(state, cfa, by_bp)) return false;
+    if (rule & HG_RULE_SAVED) state->bp = hg_walk_word(cfa - hg_rule_slot(rule));
+    state->sp = cfa;
+    return hg_walk_push(state, hg_walk_word(cfa - 8));
+}
+
+static bool on_stack(struct hg_walk_state *state, uintptr_t at) {
+    return at >= state->sp && at % 8 == 0 && hg_bounds_reach(&state->bounds, at + 8);
+}
+
+static bool step_realigned(struct hg_walk_state *state, uint64_t rule) {
+    uintptr_t place = state->bp + (uintptr_t)hg_rule_offset(rule);
+    uintptr_t saved = state->bp + hg_rule_slot(rule);
+    if (!on_stack(state, place) || !on_stack(state, saved)) {
+        return hg_walk_end(state, HG_PSEUDO_BOUNDS);
+    }
+    uintptr_t cfa = hg_walk_word(place);
+    uintptr_t bp = rule & HG_RULE_SAVED ? hg_walk_word(saved) : state->bp;
+    if (!hg_walk_settle(state, cfa, true)) return false;
+    state->bp = bp;
+    state->sp = cfa;
+    return hg_walk_push(state, hg_walk_word(cfa - 8));
+}
+
+static bool go_slow(struct hg_walk_state *state) {
+    hg_walk_slow(state);
+    return false;
+}
+
+/* One step of any kind, with every check. False: the walk has ended. */
+static HG_NOINLINE bool step(struct hg_walk_state *state) {
+    struct hg_walker *walker = state->walker;
+    if (HG_UNLIKELY(!hg_walk_plausible(state->pc))) {
+        walker->depth--;
+        return hg_walk_end(state, state->pc ? HG_PSEUDO_NO_RULE : 0);
+    }
+    uint64_t *misses = &walker->stats[HG_STAT_RULE_MISSES];
+    uint64_t rule = hg_rules_find(state->pc, state->caller->pc, misses);
+    switch (hg_rule_kind(rule)) {
+    case HG_RULE_PLAIN:
+        return step_plain(state, rule);
+    case HG_RULE_REALIGNED:
+        return step_realigned(state, rule);
+    case HG_RULE_SIGNAL:
+        return hg_walk_over_signal(state);
+    case HG_RULE_END:
+        return hg_walk_end(state, 0);
+    case HG_RULE_FRAME_POINTER:
+        return hg_walk_by_frame_pointer(state);
+    case HG_RULE_COMPLEX:
+        return go_slow(state);
+    case HG_RULE_BAD:
+        return hg_walk_end(state, HG_PSEUDO_BAD_RULE);
+    default:
+        return hg_walk_end(state, HG_PSEUDO_NO_RULE);
+    }
+}
+
+/* As long as plain rules are at hand and lead up the same stack: this is where the time goes, so
+ * nothing else is done here. What it stops at, step() looks at again. */
+HG_INLINE void run(struct hg_walk_state *state) {
+    const uint64_t *rules = g_rules;
+    uintptr_t pc = state->pc, sp = state->sp, bp = state->bp, hi = state->bounds.hi;
+    uintptr_t *frames = state->walker->frames;
+    uint32_t depth = state->walker->depth, limit = state->limit;
+    while (depth < limit) {
+        uint64_t rule = hg_rule_peek(rules, pc);
+        if (HG_UNLIKELY(!hg_rule_is_plain_for(rule, pc))) break;
+        uintptr_t cfa = (rule & HG_RULE_BASE_BP ? bp : sp) + (uintptr_t)hg_rule_offset(rule);
+        if (HG_UNLIKELY(cfa <= sp || cfa > hi || cfa % 8)) break;
+        pc = hg_walk_word(cfa - 8);
+        uintptr_t saved = hg_walk_word(cfa - hg_rule_slot(rule));
+        bp = rule & HG_RULE_SAVED ? saved : bp;
+        sp = cfa;
+        frames[depth++] = pc;
+    }
+    state->pc = pc;
+    state->sp = sp;
+    state->bp = bp;
+    state->walker->depth = depth;
+}
+
+static HG_NOINLINE bool enter_slow(struct hg_walk_state *state) {
+    struct hg_walker *walker = state->walker;
+    bool entered = state->sp % 8 == 0 && hg_bounds_enter(&state->bounds, walker, state->sp);
+    if (!entered) return hg_walk_end(state, HG_PSEUDO_BOUNDS);
+    walker->stats[HG_STAT_FOREIGN_WALKS] += !state->bounds.native;
+    return true;
+}
+
+HG_INLINE bool enter(struct hg_walk_state *state) {
+    uintptr_t lo = state->walker->stack_lo, hi = state->walker->stack_hi;
+    bool known = state->sp - HG_BOUNDS_BELOW - lo < hi - lo && state->sp % 8 == 0;
+    if (HG_UNLIKELY(!known)) return enter_slow(state);
+    state->bounds.hi = hi;
+    state->bounds.native = true;
+    return true;
+}
+
+void hg_walk(struct hg_walker *walker, const struct hg_caller *caller, uint32_t limit) {
+    struct hg_walk_state state = {
+        .pc = caller->pc, .sp = caller->sp, .bp = caller->bp,
+        .walker = walker, .caller = caller, .limit = limit,
+    };
+    walker->frames[0] = caller->pc;
+    walker->depth = 1;
+    if (HG_LIKELY(enter(&state))) {
+        do {
+            run(&state);
+        } while (step(&state));
+    }
+    walker->stats[HG_STAT_FRAMES] += walker->depth;
+}
