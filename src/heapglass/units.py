@@ -80,19 +80,19 @@ def format_duration(duration_ns: int) -> str:
 
 
 def parse_size(text: str) -> int:
-    """Bytes meant by `4096`, `64k`, `1.5MiB` or `10MB`; ValueError says what is wrong.
+    """Bytes meant by `4096`, `64k` or `1.5MiB`; ValueError says what is wrong.
 
-    A bare letter and the `i` forms count in 1024, as allocators do; kB, MB, ... in 1000.
+    Units are powers of 1024 with or without `B` or `iB`, as in the library's own variables, so
+    that one text means one size wherever it is given.
     """
     match = _SIZE.fullmatch(text)
     if match is None or (match[3] and not match[2]):
         raise ValueError(
-            f"'{text}' is not a size: write a number and a unit, such as 64k, 1.5MiB or 10MB"
+            f"'{text}' is not a size: write a number and a unit, such as 64k or 1.5MiB"
         )
-    number, letter, binary, byte = match.groups()
-    base = 1000 if letter and byte and not binary else 1024
+    number, letter = match[1], match[2]
     power = _POWERS.index(letter.lower()) + 1 if letter else 0
-    return int(Decimal(number) * base**power)
+    return int(Decimal(number) * 1024**power)
 
 
 def _scale(value: int, base: int, largest_power: int) -> tuple[str, int]:

@@ -137,8 +137,8 @@ class FakeSource:
             peak_bytes=int(table.peak_bytes.sum()),
             peak_time_ns=2_100_000_000,
             temporary=int(table.temporary.sum()),
-            reallocs=12,
-            usable_live_bytes=live + 1000,
+            reallocs=12 if len(table) else 0,
+            usable_live_bytes=live + 1000 if live else 0,
         )
 
     @property

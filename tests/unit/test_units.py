@@ -51,11 +51,11 @@ def test_sizes_fit_their_column(size: int, units: Units) -> None:
     assert len(format_size(size, units)) <= 8
 
 
-@given(U64, st.sampled_from(Units))
-def test_a_size_read_back_is_as_near_as_it_was_shown(size: int, units: Units) -> None:
-    shown = parse_size(format_size(size, units))
+@given(U64)
+def test_a_size_read_back_is_as_near_as_it_was_shown(size: int) -> None:
+    shown = parse_size(format_size(size))
     assert abs(shown - size) <= size * 0.05 + 1
-    assert format_size(shown, units) == format_size(size, units)
+    assert format_size(shown) == format_size(size)
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def test_a_size_read_back_is_as_near_as_it_was_shown(size: int, units: Units) ->
         ("1.5MiB", 1572864),
         ("1.5 mib", 1572864),
         (".5k", 512),
-        ("10MB", 10_000_000),
-        ("2kB", 2000),
+        ("10MB", 10 << 20),
+        ("2kB", 2048),
         ("1g", 1 << 30),
         ("1T", 1 << 40),
         ("3EiB", 3 << 60),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Sequence
 from itertools import zip_longest
 
 from heapglass.analysis.filters import compile_pattern
@@ -18,6 +19,7 @@ from heapglass.cli.output import (
     print_json,
 )
 from heapglass.cli.source import add_source_argument, open_source
+from heapglass.model import Totals
 from heapglass.units import (
     format_compact,
     format_count,
@@ -26,8 +28,7 @@ from heapglass.units import (
     format_size,
 )
 from heapglass.views.documents import summary_document
-from heapglass.views.glyphs import draw_bar
-from heapglass.views.histogram import Bar, lifetime_label, size_label
+from heapglass.views.histogram import draw_bars, lifetime_label, size_label
 from heapglass.views.labels import chain_text, shorten
 from heapglass.views.locations import GAP, locate_sites
 from heapglass.views.rows import SiteRow
@@ -44,7 +45,6 @@ HELP = "show what a recording holds: totals, peak and the sites that matter most
 
 _PIPE_WIDTH = 100  # where bars and columns end when nothing else does
 _TWO_COLUMNS_FROM = 120
-_BAR_WIDTH = 30
 _TITLES = {
     Remainder.LIVE: "Live now",
     Remainder.LEAKED: "Leaked",
@@ -107,29 +107,29 @@ def _print_process(screen: Screen, view: SummaryView) -> None:
 
 def _print_totals(screen: Screen, view: SummaryView) -> None:
     totals = view.totals
-    temporary = format_share(totals.temporary, totals.allocations)
     slack = format_size(totals.slack_bytes, screen.units)
-    reallocs = f"{format_count(totals.reallocs)} realloc{'' if totals.reallocs == 1 else 's'}"
     rows = [
-        (
-            "Allocated",
-            totals.allocations,
-            totals.bytes_allocated,
-            f"{temporary} temporary, {reallocs}",
-        ),
+        ("Allocated", totals.allocations, totals.bytes_allocated, _churn(totals)),
         ("Freed", totals.frees, totals.bytes_freed, ""),
         (_WORDS[view.remainder], totals.live_blocks, totals.live_bytes, f"and {slack} slack"),
         ("Peak", None, totals.peak_bytes, f"after {format_duration(totals.peak_time_ns)}"),
     ]
-    counts = ["" if count is None else f"{_blocks(count)}" for _, count, _, _ in rows]
+    counts = ["" if count is None else _blocks(count) for _, count, _, _ in rows]
     width = max(map(len, counts))
     screen.line()
     for (word, _, size, note), count in zip(rows, counts, strict=True):
-        screen.line(
-            f"  {word:<9}  {count:>{width}}  ",
-            (f"{format_size(size, screen.units):>8}", "bold"),
-            (f"  {note}", "dim"),
-        )
+        start = f"  {word:<9}  {count:>{width}}  "
+        number = f"{format_size(size, screen.units):>8}  "
+        room = (screen.width or sys.maxsize) - len(start) - len(number)
+        screen.line(start, (number, "bold"), (shorten(note, room, screen.glyphs), "dim"))
+
+
+def _churn(totals: Totals) -> str:
+    if not totals.allocations:
+        return ""
+    temporary = format_share(totals.temporary, totals.allocations)
+    reallocs = f"{format_compact(totals.reallocs)} realloc{'' if totals.reallocs == 1 else 's'}"
+    return f"{temporary} temporary, {reallocs}"
 
 
 def _print_peak(screen: Screen, view: SummaryView) -> None:
@@ -194,40 +194,28 @@ def _print_sites(screen: Screen, rows: Sequence[SiteRow], numbers: Sequence[str]
 def _print_histograms(screen: Screen, view: SummaryView) -> None:
     width = screen.width or _PIPE_WIDTH
     glyphs = screen.glyphs
-    has_two = width >= _TWO_COLUMNS_FROM
+    size_labels = [size_label(bar, screen.units, glyphs) for bar in view.sizes]
+    lifetime_labels = [lifetime_label(bar, glyphs) for bar in view.lifetimes]
+    has_two = width >= _TWO_COLUMNS_FROM and bool(view.sizes) and bool(view.lifetimes)
     room = (width - 4) // 2 if has_two else width
-    sizes = _bars(screen, view.sizes, lambda bar: size_label(bar, screen.units, glyphs), room)
-    lifetimes = _bars(screen, view.lifetimes, lambda bar: lifetime_label(bar, glyphs), room)
-    left = [("Sizes asked for", "bold"), *sizes]
-    right = [("Lifetimes of freed blocks", "bold"), *lifetimes]
-    if has_two and sizes and lifetimes:
+    left = ["Sizes asked for", *draw_bars(view.sizes, size_labels, room, glyphs)]
+    right = ["Lifetimes of freed blocks", *draw_bars(view.lifetimes, lifetime_labels, room, glyphs)]
+    if has_two:
+        both = zip_longest(left, right, fillvalue="")
+        _print_block(screen, [f"{one:<{room + 4}}{other}" for one, other in both])
+    else:
+        _print_block(screen, left)
+        _print_block(screen, right)
+
+
+def _print_block(screen: Screen, lines: Sequence[str]) -> None:
+    """A title and what is below it; nothing if nothing is."""
+    title, *rest = lines
+    if rest:
         screen.line()
-        for one, other in zip_longest(left, right, fillvalue=("", "")):
-            screen.line((one[0].ljust(room + 4), one[1]), other)
-        return
-    for lines in (left, right):
-        if len(lines) > 1:
-            screen.line()
-            for line in lines:
-                screen.line(line)
-
-
-def _bars(
-    screen: Screen, bars: Sequence[Bar], label: Callable[[Bar], str], room: int
-) -> list[tuple[str, str]]:
-    """Lines of label, bar, count and share, none wider than `room`."""
-    labels = [label(bar) for bar in bars]
-    label_width = max(map(len, labels), default=0)
-    bar_width = min(_BAR_WIDTH, room - label_width - 20)
-    whole = sum(bar.count for bar in bars)
-    largest = max((bar.count for bar in bars), default=0)
-    lines = []
-    for text, bar in zip(labels, bars, strict=True):
-        drawn = draw_bar(bar.count / largest, bar_width, screen.glyphs)
-        share = format_share(bar.count, whole) if bar.count else ""
-        numbers = f"{format_compact(bar.count):>6}  {share:>4}"
-        lines.append((f"  {text:>{label_width}}  {drawn:<{bar_width}}  {numbers}", ""))
-    return lines
+        screen.line((title, "bold"))
+        for line in rest:
+            screen.line(line)
 
 
 def _print_recorder(screen: Screen, view: SummaryView) -> None:

@@ -37,7 +37,7 @@ HELP = "list allocation sites with their counters"
 _LEAST_ROWS = 10
 _FRAME_LINES = 6  # title, footer, prompt, and some air
 _STACKS_SHOWN = 10
-_LEAST_LOCATION = 18
+_LEAST_LOCATION = 12
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

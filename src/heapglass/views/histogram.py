@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from heapglass.model import Histogram
-from heapglass.units import Units, format_duration, format_size
-from heapglass.views.glyphs import Glyphs
+from heapglass.units import Units, format_compact, format_duration, format_share, format_size
+from heapglass.views.glyphs import Glyphs, draw_bar
+
+_BAR_WIDTH = 30
+_NUMBERS_WIDTH = 18  # gaps, count and share
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,21 @@ def lifetime_label(bar: Bar, glyphs: Glyphs) -> str:
     if bar.low == 0 and bar.high is not None:
         return f"< {_round(format_duration(bar.high))}"
     return _range(bar, 0, lambda duration: _round(format_duration(duration)), glyphs)
+
+
+def draw_bars(bars: Sequence[Bar], labels: Sequence[str], width: int, glyphs: Glyphs) -> list[str]:
+    """Lines of label, bar, count and share, none wider than `width`."""
+    label_width = max(map(len, labels), default=0)
+    bar_width = max(1, min(_BAR_WIDTH, width - label_width - _NUMBERS_WIDTH))
+    whole = sum(bar.count for bar in bars)
+    largest = max((bar.count for bar in bars), default=0)
+    lines = []
+    for label, bar in zip(labels, bars, strict=True):
+        drawn = draw_bar(bar.count / largest, bar_width, glyphs)
+        share = format_share(bar.count, whole) if bar.count else ""
+        numbers = f"{format_compact(bar.count):>6}  {share:>4}"
+        lines.append(f"  {label:>{label_width}}  {drawn:<{bar_width}}  {numbers}")
+    return lines
 
 
 def _bar(histogram: Histogram, first: int, end: int) -> Bar:

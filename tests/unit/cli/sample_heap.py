@@ -3,7 +3,7 @@ several threads, losses."""
 
 from __future__ import annotations
 
-from heapglass.model import LossKind, Pseudo
+from heapglass.model import LossKind, ProcessState, Pseudo
 from unit.fake_source import FakeSite, FakeSource, frame
 
 LIBC = "/lib/x86_64-linux-gnu/libc.so.6"
@@ -112,3 +112,13 @@ def lossy_heap() -> FakeSource:
     heap.ladder = ("dropping", "budget", 2_500_000_000)
     heap.peak_error_bytes = 4_096
     return heap
+
+
+def running_heap() -> FakeSource:
+    heap = sample_heap()
+    heap.state, heap.exit_status = ProcessState.RUNNING, None
+    return heap
+
+
+def empty_heap() -> FakeSource:
+    return FakeSource(argv=())

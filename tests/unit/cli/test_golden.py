@@ -1,0 +1,65 @@
+"""The screens as they were looked at and found good.
+
+To look at them anew: HEAPGLASS_REFRESH_GOLDEN=1 pytest tests/unit/cli/test_golden.py, then read
+the diff. A refreshed run fails, so that it cannot pass for a check.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from unit.cli.sample_heap import empty_heap, lossy_heap, running_heap, sample_heap
+
+if TYPE_CHECKING:
+    from unit.cli.conftest import Run
+
+GOLDEN = Path(__file__).parent / "golden"
+SCREENS = {
+    "summary-80": (["summary", "x"], {"COLUMNS": "80"}),
+    "summary-200": (["summary", "x"], {"COLUMNS": "200"}),
+    "summary-pipe": (["summary", "x", "--top", "2", "--si"], {}),
+    "table-80": (["table", "x"], {"COLUMNS": "80"}),
+    "table-200": (["table", "x"], {"COLUMNS": "200"}),
+    "table-pipe": (["table", "x", "--min", "1k"], {}),
+    "table-60": (["table", "x"], {"COLUMNS": "60"}),
+    "table-bytes-80": (["table", "x", "--sort", "bytes"], {"COLUMNS": "80"}),
+    "table-temporary-80": (["table", "x", "--sort", "temporary"], {"COLUMNS": "80"}),
+    "table-leaked-120": (["table", "x", "--sort", "leaked", "-n", "3"], {"COLUMNS": "120"}),
+    "table-stacks-80": (["table", "x", "--stacks"], {"COLUMNS": "80"}),
+    "table-stacks-200": (["table", "x", "--stacks", "-n", "2"], {"COLUMNS": "200"}),
+    "function-80": (["table", "x", "--group", "function"], {"COLUMNS": "80"}),
+    "function-200": (["table", "x", "--group", "function"], {"COLUMNS": "200"}),
+    "function-pipe": (["table", "x", "--group", "function"], {}),
+    "file-80": (["table", "x", "--group", "file"], {"COLUMNS": "80"}),
+    "module-80": (["table", "x", "--group", "module"], {"COLUMNS": "80"}),
+    "thread-80": (["table", "x", "--group", "thread"], {"COLUMNS": "80"}),
+    "summary-lossy-80": (["summary", "x"], {"COLUMNS": "80"}),
+    "table-lossy-80": (["table", "x"], {"COLUMNS": "80"}),
+    "summary-running-80": (["summary", "x", "-n", "1"], {"COLUMNS": "80"}),
+    "table-running-80": (["table", "x"], {"COLUMNS": "80"}),
+    "summary-empty-80": (["summary", "x"], {"COLUMNS": "80"}),
+    "table-empty-80": (["table", "x"], {"COLUMNS": "80"}),
+    "wrapper-80": (["table", "x", "--wrapper", "xml.*"], {"COLUMNS": "80"}),
+}
+HEAPS = {"lossy": lossy_heap, "running": running_heap, "empty": empty_heap}
+
+
+def compare(name: str, text: str) -> None:
+    path = GOLDEN / f"{name}.txt"
+    if os.environ.get("HEAPGLASS_REFRESH_GOLDEN"):
+        path.write_text(text, encoding="utf-8")
+        pytest.fail(f"{path.name} was written anew")
+    assert text == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_screen(run: Run, name: str) -> None:
+    arguments, env = SCREENS[name]
+    make = next((make for word, make in HEAPS.items() if word in name), sample_heap)
+    code, output, errors = run(make(), *arguments, env=env)
+    assert (code, errors) == (0, "")
+    compare(name, output)

@@ -1,0 +1,169 @@
+"""The documents of --json against docs/json.md: every key there, with its type."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from heapglass.model import ProcessState
+from unit.cli.sample_heap import SITES, empty_heap, lossy_heap, running_heap, sample_heap
+
+if TYPE_CHECKING:
+    from unit.cli.conftest import Run
+    from unit.fake_source import FakeSource
+
+DOCS = Path(__file__).parents[3] / "docs" / "json.md"
+COUNTERS = {
+    "allocations",
+    "frees",
+    "bytes_allocated",
+    "bytes_freed",
+    "live_blocks",
+    "live_bytes",
+    "peak_blocks",
+    "peak_bytes",
+    "temporary",
+    "realloc_in_place",
+    "realloc_moved",
+}
+FRAME = {"function", "file", "line", "module", "address", "offset", "inlined"}
+
+
+def document(run: Run, heap: FakeSource, *arguments: str) -> dict[str, Any]:
+    code, output, errors = run(heap, *arguments, "--json")
+    assert (code, errors) == (0, "")
+    parsed: dict[str, Any] = json.loads(output)
+    return parsed
+
+
+def keys(value: object) -> set[str]:
+    """Every key anywhere in a document, but for the kinds of loss, which are data."""
+    if isinstance(value, list):
+        return set().union(*map(keys, value)) if value else set()
+    if not isinstance(value, dict):
+        return set()
+    below = (keys(inner) for name, inner in value.items() if name != "losses")
+    return set(value).union(*below)
+
+
+def test_summary_has_its_keys(run: Run) -> None:
+    heap = sample_heap()
+    found = document(run, heap, "summary", "x")
+    assert found["schema"] == "heapglass.summary/1"
+    assert {"pid", "exe", "argv", "state", "exit"} <= found["process"].keys()
+    assert {
+        "allocations",
+        "frees",
+        "bytes_allocated",
+        "bytes_freed",
+        "live_blocks",
+        "live_bytes",
+        "peak_bytes",
+        "peak_time",
+        "temporary",
+    } <= found["totals"].keys()
+    assert {"mode", "memory_bytes"} <= found["recorder"].keys()
+    assert found["losses"] == {}
+
+
+def test_summary_has_the_numbers_of_the_source(run: Run) -> None:
+    heap = sample_heap()
+    found = document(run, heap, "summary", "x", "-n", "2")
+    totals = heap.totals
+    assert found["totals"]["allocations"] == totals.allocations
+    assert found["totals"]["peak_bytes"] == totals.peak_bytes
+    assert found["totals"]["peak_time"] == 2.1
+    assert found["totals"]["slack_bytes"] == 1000
+    assert found["process"]["argv"] == ["app", "--input", "data file.txt"]
+    assert found["process"]["duration"] == 3.4
+    assert [site["peak_bytes"] for site in found["at_peak"]] == [25_165_824, 4_000_000]
+    assert [site["live_bytes"] for site in found["remaining"]] == [20_971_520, 163_840]
+    assert sum(bar["count"] for bar in found["sizes"]) == sum(heap.sizes.values())
+
+
+def test_losses_are_counted_by_kind(run: Run) -> None:
+    found = document(run, lossy_heap(), "summary", "x")
+    assert found["losses"] == {"early": 1, "stack_no_rule": 7, "sites_full": 12_345}
+    assert found["recorder"]["ladder"] == "dropping"
+    assert found["recorder"]["ladder_time"] == 2.5
+    assert len(found["caveats"]) == 5
+    table = document(run, lossy_heap(), "table", "x")
+    assert table["losses"] == found["losses"]
+
+
+@pytest.mark.parametrize(
+    ("state", "status", "signal", "expected"),
+    [
+        (ProcessState.RUNNING, None, None, (None, None)),
+        (ProcessState.EXITED, 0, None, (0, None)),
+        (ProcessState.EXITED, 7, None, (7, None)),
+        (ProcessState.SIGNALED, None, 9, (137, 9)),
+        (ProcessState.KILLED, None, None, (None, None)),
+    ],
+)
+def test_the_exit_has_one_form(
+    run: Run,
+    state: ProcessState,
+    status: int | None,
+    signal: int | None,
+    expected: tuple[int | None, int | None],
+) -> None:
+    heap = sample_heap()
+    heap.state, heap.exit_status, heap.exit_signal = state, status, signal
+    process = document(run, heap, "summary", "x")["process"]
+    assert (process["exit"], process["signal"]) == expected
+    assert process["state"] == state.value
+
+
+def test_table_has_all_sites_and_whole_stacks(run: Run) -> None:
+    found = document(run, sample_heap(), "table", "x")
+    assert found["schema"] == "heapglass.table/1"
+    assert len(found["sites"]) == len(SITES) == found["matched"]
+    by_id = {site["id"]: site for site in found["sites"]}
+    for number, made in enumerate(SITES, 2):
+        site = by_id[number]
+        assert site.keys() >= COUNTERS
+        assert site["live_bytes"] == made.bytes_allocated - made.bytes_freed
+        assert [frame["function"] for frame in site["stack"]] == [f.function for f in made.frames]
+        assert all(frame.keys() == FRAME for frame in site["stack"])
+    assert by_id[2]["responsible"] == 2
+    assert [frame["inlined"] for frame in by_id[2]["stack"][:3]] == [False, True, False]
+
+
+def test_table_keeps_to_a_limit_when_told(run: Run) -> None:
+    found = document(run, sample_heap(), "table", "x", "--limit", "2")
+    assert len(found["sites"]) == 2
+    assert found["matched"] == len(SITES)
+    everything = document(run, sample_heap(), "table", "x", "--limit", "0")
+    assert len(everything["sites"]) == len(SITES)
+
+
+def test_groups_name_their_sites(run: Run) -> None:
+    found = document(run, sample_heap(), "table", "x", "--group", "function")
+    assert found["schema"] == "heapglass.table/1"
+    assert found["group"] == "function"
+    grouped = sorted(site for group in found["groups"] for site in group["sites"])
+    assert grouped == sorted(site["id"] for site in found["sites"])
+    total = sum(group["peak_bytes"] for group in found["groups"])
+    assert total == found["sum"]["peak_bytes"] == sum(s["peak_bytes"] for s in found["sites"])
+
+
+@pytest.mark.parametrize("by", ["function", "file", "module", "thread"])
+def test_groups_of_a_limit_come_with_their_sites_only(run: Run, by: str) -> None:
+    found = document(run, sample_heap(), "table", "x", "--group", by, "--limit", "1")
+    (group,) = found["groups"]
+    assert {site["id"] for site in found["sites"]} == set(group["sites"])
+
+
+def test_every_key_is_documented(run: Run) -> None:
+    documented = set(re.findall(r"^\| `(\w+)`", DOCS.read_text(encoding="utf-8"), re.MULTILINE))
+    found: set[str] = set()
+    for heap in (sample_heap(), lossy_heap(), running_heap(), empty_heap()):
+        found |= keys(document(run, heap, "summary", "x"))
+        found |= keys(document(run, heap, "table", "x"))
+        found |= keys(document(run, heap, "table", "x", "--group", "file"))
+    assert found == documented
