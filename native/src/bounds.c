@@ -95,10 +95,11 @@ bool hg_bounds_enter(struct hg_bounds *bounds, struct hg_walker *walker, uintptr
     uintptr_t lowest = page_of(sp - HG_BOUNDS_BELOW);
     if (sp < HG_PAGE || sp >> HG_ADDRESS_BITS) return false;
     bounds->native = extend_native(walker, lowest);
-    bounds->hi = bounds->native ? walker->stack_hi : page_of(sp) + HG_PAGE;
+    /* Not the page of sp itself: an empty stack's pointer is already past its end. */
+    bounds->hi = bounds->native ? walker->stack_hi : page_of(sp - 8) + HG_PAGE;
     if (bounds->native || runs_here(sp)) return true;
     bounds->probes++;
-    return hg_sys_readable(lowest) && hg_sys_readable(page_of(sp));
+    return hg_sys_readable(lowest) && hg_sys_readable(sp - 8);
 }
 
 bool hg_bounds_reach(struct hg_bounds *bounds, uintptr_t address) {

@@ -2,7 +2,7 @@
 #include "eh_frame.h"
 
 #include "cursor.h"
-#include "sys.h"
+#include "probe.h"
 
 /* .eh_frame_hdr, opened. */
 struct header {
@@ -55,11 +55,9 @@ uintptr_t hg_eh_frame_start(uintptr_t header, uintptr_t header_end) {
 static uintptr_t code_pointer(struct hg_cursor *c, uint8_t encoding) {
     uintptr_t value = hg_cursor_pointer(c, encoding, 0);
     if (!(encoding & HG_ENCODING_INDIRECT) || encoding == HG_ENCODING_OMIT) return value;
-    if (c->bad || value % sizeof value || !hg_sys_readable(value)) {
-        hg_cursor_spoil(c);
-        return 0;
-    }
-    return *(const uintptr_t *)value;
+    uintptr_t target = 0;
+    if (c->bad || !hg_probe_word(value, &target)) hg_cursor_spoil(c);
+    return target;
 }
 
 /* The body of the record at `at`: a cursor behind its length. Empty for the terminator. */

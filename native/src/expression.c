@@ -1,7 +1,7 @@
 /* The evaluator: a stack machine over 64-bit words. */
 #include "expression.h"
 
-#include "sys.h"
+#include "probe.h"
 
 #define DEPTH 16u
 #define MAX_STEPS 256u /* branches may go back; the longest expression met has ten operations */
@@ -111,14 +111,12 @@ static void push_register(struct machine *m, uint64_t column) {
 }
 
 static void dereference(struct machine *m, uint32_t size) {
-    uintptr_t address = pop(m);
-    /* Eight bytes are probed even for fewer: a value so close to the end of memory is garbage. */
-    if (m->code.bad || size == 0 || size > 8 || !hg_sys_readable(address)) {
+    uintptr_t value, address = pop(m);
+    /* Eight bytes are read even for fewer: a value so close to the end of memory is garbage. */
+    if (m->code.bad || size == 0 || size > 8 || !hg_probe_word(address, &value)) {
         hg_cursor_spoil(&m->code);
         return;
     }
-    uint64_t value;
-    __builtin_memcpy(&value, (const void *)address, sizeof value);
     push(m, value & (~UINT64_C(0) >> (64 - 8 * size)));
 }
 

@@ -59,7 +59,8 @@ static const uint8_t hg_signal_order[17] = {
 #define HG_SIGNAL_RSP 160u
 #define HG_SIGNAL_PC 168u
 
-/* mov $15, %rax; syscall: the restorer of every libc. */
-static const uint8_t hg_sigreturn_code[9] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+/* mov $15, %rax; syscall: the restorer of every libc. Its nine bytes as two overlapping words. */
+#define HG_SIGRETURN_HEAD UINT64_C(0x0f0000000fc0c748)
+#define HG_SIGRETURN_TAIL UINT64_C(0x050f0000000fc0c7)
 
 #endif

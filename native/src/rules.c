@@ -38,6 +38,12 @@ bool hg_rules_start(void) {
     return true;
 }
 
+/* Whether a return address is a function's first byte, with nothing described before it. No call
+ * leaves such a one: somebody put it there as the bottom of a new stack (makecontext does). */
+static bool is_planted(const struct hg_code *code, uintptr_t pc, struct hg_fde *fde) {
+    return code->eh.header && hg_eh_frame_find(&code->eh, pc, fde) == HG_EH_FOUND && fde->start == pc;
+}
+
 /* The row for an address in a known object. */
 static enum hg_rule_kind row_in(const struct hg_code *code, uintptr_t address, struct hg_fde *fde,
                                 struct hg_row *row) {
@@ -45,7 +51,9 @@ static enum hg_rule_kind row_in(const struct hg_code *code, uintptr_t address, s
     if (code->eh.header) found = hg_eh_frame_find(&code->eh, address, fde);
     bool may_return = found == HG_EH_NONE || (found == HG_EH_FOUND && fde->signal);
     if (may_return && hg_rule_is_sigreturn(address + 1)) return HG_RULE_SIGNAL;
-    if (found == HG_EH_NONE) return HG_RULE_FRAME_POINTER;
+    if (found == HG_EH_NONE) {
+        return is_planted(code, address + 1, fde) ? HG_RULE_END : HG_RULE_FRAME_POINTER;
+    }
     if (found == HG_EH_BAD || !hg_cfi_row(fde, address, row)) return HG_RULE_BAD;
     return hg_rule_kind(hg_rule_of_row(fde, row));
 }

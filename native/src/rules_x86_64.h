@@ -3,6 +3,7 @@
 #define HG_RULES_X86_64_H
 
 #include "expression.h"
+#include "probe.h"
 #include "rules.h"
 
 #define HG_RULE_BP_REACH 64
@@ -83,8 +84,9 @@ static inline uint64_t hg_rule_of_row(const struct hg_fde *fde, const struct hg_
 
 /* Whether the code at a return address is a signal handler's way back into the kernel. */
 static inline bool hg_rule_is_sigreturn(uintptr_t pc) {
-    if (!hg_sys_readable(pc) || !hg_sys_readable(pc + sizeof hg_sigreturn_code - 8)) return false;
-    return __builtin_memcmp((const void *)pc, hg_sigreturn_code, sizeof hg_sigreturn_code) == 0;
+    uintptr_t head, tail;
+    return hg_probe_word(pc, &head) && head == HG_SIGRETURN_HEAD && hg_probe_word(pc + 1, &tail) &&
+           tail == HG_SIGRETURN_TAIL;
 }
 
 #endif

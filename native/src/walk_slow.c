@@ -5,8 +5,8 @@
  * and unwinding our own frames first. */
 #include "expression.h"
 #include "modules.h"
+#include "probe.h"
 #include "rules.h"
-#include "sys.h"
 #include "walk_state.h"
 
 #define MAX_OWN_FRAMES 64u
@@ -32,9 +32,9 @@ static void forget_others(struct slow *slow) {
 }
 
 static bool read_word(const struct hg_walk_state *state, uintptr_t at, uintptr_t *value) {
-    bool on_stack = at >= state->sp && at < state->bounds.hi && state->bounds.hi - at >= 8;
-    if (!on_stack && !hg_sys_readable(at)) return false;
-    __builtin_memcpy(value, (const void *)at, sizeof *value);
+    bool on_stack = at >= state->sp && at < state->bounds.hi && at % 8 == 0;
+    if (!on_stack) return hg_probe_word(at, value);
+    *value = hg_walk_word(at);
     return true;
 }
 

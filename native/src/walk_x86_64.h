@@ -4,16 +4,17 @@
 
 #include "modules.h"
 #include "registers_x86_64.h"
-#include "sys.h"
+#include "probe.h"
 
 /* Whether the bytes before `pc` end in a call: E8 with a 32-bit distance, or FF /2 with any operand.
  * Only code of known objects is looked at. */
 static inline bool hg_walk_follows_call(uintptr_t pc, uintptr_t caller) {
-    if (!hg_modules_find_for(pc - 1, caller) || !hg_sys_readable(pc - 8)) return false;
-    const uint8_t *after = (const uint8_t *)pc;
-    if (after[-5] == 0xe8) return true;
-    for (int length = 2; length <= 7; length++) {
-        if (after[-length] == 0xff && (after[1 - length] >> 3 & 7) == 2) return true;
+    uintptr_t before; /* the eight bytes before pc, the last one in the highest bits */
+    if (!hg_modules_find_for(pc - 1, caller) || !hg_probe_word(pc - 8, &before)) return false;
+    if ((before >> 24 & 0xff) == 0xe8) return true;
+    for (uint32_t length = 2; length <= 7; length++) {
+        uintptr_t call = before >> (64 - 8 * length);
+        if ((call & 0x38ff) == 0x10ff) return true;
     }
     return false;
 }
