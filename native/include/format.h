@@ -212,18 +212,20 @@ struct hg_histogram {
 };
 
 /* The ledger: one 8-byte record per granule (header.granule_shift) of heap, at the granule in
- * which a live block starts:  size:16 | birth:26 | site:22 (low bits first). Zero: no block starts
- * here. Blocks of 64 KiB and more, and blocks at addresses above 2^47, are in LARGE. */
+ * which a live block starts:  size:16 | half:1 | birth:25 | site:22 (low bits first). `half` is 1
+ * when the block starts in the middle of its granule. Zero: no block starts here. Blocks of 64 KiB and more, and blocks at addresses above 2^47, are in LARGE. */
 #define HG_LEDGER_SIZE_BITS 16u
-#define HG_LEDGER_BIRTH_BITS 26u
+#define HG_LEDGER_HALF_BITS 1u
+#define HG_LEDGER_BIRTH_BITS 25u
 #define HG_LEDGER_SITE_BITS 22u
 #define HG_LEDGER_RECORDS 32768u /* per LEDGER extent */
 #define HG_MAX_SITES (1u << HG_LEDGER_SITE_BITS)
 
-/* Birth codes: ticks since start, exact below 2^23, then with 22 significant bits below the top
- * one:  code < 2^23: ticks = code;  else e = code >> 22, ticks = (2^22 + (code & (2^22-1))) << (e-1). */
+/* Birth codes: ticks since start, exact below 2^22 (73 minutes), then with 21 significant bits below
+ * the top one:  code < 2^22: ticks = code;  else e = code >> 21, ticks = (2^21 + (code & (2^21-1)))
+ * << (e-1). */
 #define HG_TICK_SHIFT 20u /* one tick is 2^20 ns, about a millisecond */
-#define HG_BIRTH_MANTISSA_BITS 22u
+#define HG_BIRTH_MANTISSA_BITS 21u
 
 /* A large block. Segments are open-addressed tables; a slot with address 0 is free. Visible when
  * `address` is above 1 (1: being filled). */

@@ -6,6 +6,9 @@ static uint64_t capacity_of(uint64_t bytes) { return bytes - sizeof(struct hg_ar
 
 bool hg_arena_start(struct hg_arena_pair *pair, enum hg_kind kind, uint64_t bytes,
                     uint32_t *active) {
+    /* A small file keeps a short history rather than none. */
+    uint64_t most = g_header->capacity / 16 & ~(uint64_t)(HG_STEP - 1);
+    if (bytes > most) bytes = most > HG_STEP ? most : HG_STEP;
     pair->active = active;
     for (uint32_t i = 0; i < 2; i++) {
         struct hg_arena *arena = hg_recording_extent(kind, 0, i, bytes);

@@ -11,7 +11,7 @@ struct hg_arena_pair {
     uint32_t *active;     /* the header's word that names the one in use */
 };
 
-/* Two empty arenas of `bytes` each; false when there is no room. */
+/* Two empty arenas of `bytes` each, less in a small file; false when there is no room. */
 bool hg_arena_start(struct hg_arena_pair *pair, enum hg_kind kind, uint64_t bytes,
                     uint32_t *active);
 

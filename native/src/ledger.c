@@ -19,26 +19,32 @@ static struct {
     uint32_t granule_shift;
     uint32_t leaf_shift;
     uintptr_t **upper; /* -> tables of LOWER_ENTRIES leaves */
+    bool suspect;      /* a free went unseen */
 } g_ledger;
 
 bool hg_ledger_start(uint32_t granule_shift) {
     g_ledger.granule_shift = granule_shift;
+    g_ledger.suspect = false;
     g_ledger.leaf_shift = granule_shift + hg_bit_width(HG_LEDGER_RECORDS) - 1;
     g_ledger.upper = hg_sys_map_private(UPPER_ENTRIES * sizeof *g_ledger.upper);
     g_header->granule_shift = granule_shift;
     return g_ledger.upper && hg_large_start();
 }
 
-HG_INLINE uint64_t pack(struct hg_block block) {
-    return block.size | (uint64_t)block.birth << HG_LEDGER_SIZE_BITS |
-           (uint64_t)block.site << (HG_LEDGER_SIZE_BITS + HG_LEDGER_BIRTH_BITS);
+#define BIRTH_SHIFT (HG_LEDGER_SIZE_BITS + HG_LEDGER_HALF_BITS)
+#define SITE_SHIFT (BIRTH_SHIFT + HG_LEDGER_BIRTH_BITS)
+
+HG_INLINE uint64_t pack(struct hg_block block, uintptr_t address) {
+    uint64_t half = address >> (g_ledger.granule_shift - 1) & 1;
+    return block.size | half << HG_LEDGER_SIZE_BITS | (uint64_t)block.birth << BIRTH_SHIFT |
+           (uint64_t)block.site << SITE_SHIFT;
 }
 
 HG_INLINE struct hg_block unpack(uint64_t record) {
     return (struct hg_block){
         .size = record & (HG_LEDGER_SMALL_LIMIT - 1),
-        .site = (uint32_t)(record >> (HG_LEDGER_SIZE_BITS + HG_LEDGER_BIRTH_BITS)),
-        .birth = (uint32_t)(record >> HG_LEDGER_SIZE_BITS) & ((1u << HG_LEDGER_BIRTH_BITS) - 1),
+        .site = (uint32_t)(record >> SITE_SHIFT),
+        .birth = (uint32_t)(record >> BIRTH_SHIFT) & ((1u << HG_LEDGER_BIRTH_BITS) - 1),
     };
 }
 
@@ -108,14 +114,17 @@ static HG_NOINLINE bool put_large(uintptr_t address, struct hg_block block,
     return hg_large_put(address, block);
 }
 
+void hg_ledger_suspect(void) { hg_store(&g_ledger.suspect, true); }
+
 bool hg_ledger_put(uintptr_t address, struct hg_block block, struct hg_block *replaced) {
     uint64_t *record = is_coverable(address) ? find(address) : NULL;
     *replaced = replace(record);
     if (HG_UNLIKELY(block.size >= HG_LEDGER_SMALL_LIMIT || !is_coverable(address))) {
         return put_large(address, block, replaced);
     }
+    if (HG_UNLIKELY(hg_load(&g_ledger.suspect)) && !replaced->site) *replaced = hg_large_take(address);
     if (HG_UNLIKELY(!record) && !(record = reserve_slow(address))) return false;
-    hg_store(record, pack(block));
+    hg_store(record, pack(block, address));
     return true;
 }
 

@@ -24,6 +24,10 @@ bool hg_ledger_start(uint32_t granule_shift);
  * free was not seen), site 0 if none. */
 bool hg_ledger_put(uintptr_t address, struct hg_block block, struct hg_block *replaced);
 
+/* A free went unseen (it came from a signal handler inside a hook): from now on every put looks for
+ * what still stands at its address also among the large blocks. */
+void hg_ledger_suspect(void);
+
 /* Remove and return the block at `address`; site 0 when there is none. */
 struct hg_block hg_ledger_take(uintptr_t address);
 

@@ -35,6 +35,7 @@ static struct gate g_no_gate; /* until memory for the real one is there */
 static struct gate *g_gate = &g_no_gate;
 static bool g_was_recording; /* survives fork: this process or an ancestor was recorded */
 static struct hg_identity g_identity;
+static uint64_t g_start_wall; /* at the same instant as g_clock_start */
 static char g_path[HG_PATH_BYTES];
 
 bool hg_lifecycle_is_recording(void) { return hg_load(&g_gate->phase) == RECORDING; }
@@ -82,7 +83,7 @@ static void fill_header(void) {
     h->parent_pid = hg_sys_parent_pid();
     h->uid = hg_sys_uid();
     h->process_start = read_process_start();
-    h->start_wall_ns = hg_clock_read(CLOCK_REALTIME);
+    h->start_wall_ns = g_start_wall;
     h->start_mono_ns = g_clock_start;
     h->flags |= g_was_recording ? HG_FLAG_FORKED : 0;
     h->depth_limit = g_options.depth;
@@ -95,6 +96,7 @@ static void fill_header(void) {
     h->command_line_cut = length == (long)sizeof h->command_line;
     hg_text_copy(h->host, sizeof h->host, g_identity.host);
     hg_text_copy(h->allocator, sizeof h->allocator, hg_real_object());
+    hg_options_list(h->options, sizeof h->options);
 }
 
 static bool start_tables(void) {
@@ -107,6 +109,7 @@ static bool start_tables(void) {
 static bool start_recording(void) {
     hg_clock_find();
     g_clock_start = hg_clock_read(CLOCK_MONOTONIC_COARSE);
+    g_start_wall = hg_clock_read(CLOCK_REALTIME_COARSE);
     learn_identity(&g_identity);
     if (!hg_naming_create(&g_identity, g_path)) return false;
     fill_header();
@@ -139,7 +142,8 @@ static bool is_privileged(void) { return getauxval(AT_SECURE) != 0; }
 static void start(void) {
     hg_real_resolve();
     bool started = false;
-    if (!is_privileged() && (g_was_recording || hg_options_read())) {
+    bool wanted = g_was_recording ? g_options.follow : hg_options_read();
+    if (wanted && !is_privileged()) {
         hg_sys_forget_maps();
         if (!have_gate()) HG_SAY("the kernel refuses memory; this process is not recorded");
         else started = start_recording();
@@ -188,13 +192,21 @@ static bool is_nested(struct hg_thread *thread, const struct hg_caller *caller) 
 
 static void count_nested(struct hg_thread *thread, bool allocates) {
     bool by_allocator = thread->state == HG_THREAD_IN_ALLOCATOR && !hg_real_is_glibc();
-    if (allocates && !by_allocator) hg_threads_lose(thread, HG_LOSS_REENTRANT);
+    if (by_allocator) return;
+    if (allocates) hg_threads_lose(thread, HG_LOSS_REENTRANT);
+    else hg_ledger_suspect(); /* its block, if recorded, stays in the ledger for now */
 }
 
 struct hg_thread *hg_lifecycle_enter_slow(const struct hg_caller *caller, bool allocates) {
     struct hg_thread *thread = tls_thread;
     uint32_t state = hg_load(&thread->state);
-    if (state == HG_THREAD_UNKNOWN) {
+    /* A refusal was for the process that made it; a forked child asks anew. */
+    bool refused = state == HG_THREAD_REFUSED && hg_lifecycle_is_recording();
+    if (refused) {
+        hg_add_shared(&g_header->losses[HG_LOSS_THREAD], 1);
+        return NULL;
+    }
+    if (state == HG_THREAD_UNKNOWN || state == HG_THREAD_REFUSED) {
         if (!be_started(allocates)) return NULL;
         thread = hg_threads_attach();
         if (!thread) {

@@ -119,3 +119,16 @@ bool hg_options_read(void) {
     o->session = number("HEAPGLASS_SESSION", read_hex, 0, 0, UINT64_MAX, "16 hexadecimal digits");
     return true;
 }
+
+void hg_options_list(char *buffer, size_t size) {
+    static const char prefix[] = "HEAPGLASS_";
+    size_t used = 0;
+    for (char **entry = environ; entry && *entry; entry++) {
+        if (hg_text_find(*entry, prefix) != *entry) continue;
+        size_t length = 1;
+        while ((*entry)[length - 1]) length++;
+        if (used + length > size) continue;
+        hg_text_copy(buffer + used, length, *entry);
+        used += length;
+    }
+}

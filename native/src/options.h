@@ -21,6 +21,9 @@ extern struct hg_options g_options;
 /* False while libc has not set up the environment yet. */
 bool hg_options_read(void);
 
+/* The HEAPGLASS_* variables as given, each with its NUL; what fits whole. */
+void hg_options_list(char *buffer, size_t size);
+
 /* The value of an environment variable, or NULL. */
 const char *hg_options_env(const char *name);
 

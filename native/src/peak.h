@@ -4,7 +4,7 @@
  * epoch moves on; a line whose epoch is old saves its live value before it changes. So the lines
  * of the current epoch hold what was live at the peak, and all others have not changed since.
  *
- * One thread: the total is a plain number. Several: far below the peak each thread keeps its
+ * One thread: the total is its own plain number. Several: far below the peak each thread keeps its
  * change to itself until it exceeds HG_PEAK_BATCH; near the peak, where it matters, every event
  * goes through one shared total. "Near" is when all threads' batches together could reach the
  * peak, so no peak is missed.
@@ -39,7 +39,7 @@ void hg_peak_flush(struct hg_thread_record *record);
 /* Before lines change: an event that does not raise the total ends a rising peak. */
 HG_INLINE void hg_peak_before(int64_t delta) {
     if (delta > 0 || !hg_load(&g_header->peak_rising)) return;
-    if (HG_LIKELY(g_peak_mode == HG_PEAK_SINGLE)) {
+    if (HG_LIKELY(hg_load(&g_peak_mode) == HG_PEAK_SINGLE)) {
         hg_store(&g_header->peak_rising, 0);
         hg_store(&g_header->peak_epoch, g_header->peak_epoch + 1);
     } else {
@@ -53,8 +53,9 @@ HG_INLINE void hg_peak_after(struct hg_thread *thread, int64_t delta, uint64_t n
         hg_peak_move_shared(thread, delta, now_ns);
         return;
     }
-    int64_t total = g_header->live_flushed + delta;
-    hg_store(&g_header->live_flushed, total);
+    /* In the thread's own record, not the shared total: a second thread may be starting just now. */
+    int64_t total = thread->record->unflushed + delta;
+    hg_store(&thread->record->unflushed, total);
     if (total > (int64_t)g_header->peak_bytes) {
         hg_store(&g_header->peak_bytes, (uint64_t)total);
         hg_store(&g_header->peak_ns, now_ns);

@@ -39,6 +39,7 @@ static HG_NOINLINE uint32_t find_site_slow(struct hg_thread *thread, struct hg_s
     const struct hg_walker *w = &thread->walker;
     uint32_t site = hg_stacks_site(w->frames, w->depth, w->end, now_ns);
     hg_add_own(&thread->record->stats[HG_STAT_STACK_MISSES], 1);
+    hg_threads_publish_stats(thread);
     /* Not remembered when the table is full: each event of such a stack is a loss of its own. */
     if (site == HG_SITE_OTHER) hg_threads_lose(thread, HG_LOSS_SITES_FULL);
     else *entry = (struct hg_stack_entry){hash, site, w->end};
@@ -174,6 +175,18 @@ void hg_recorder_freed(struct hg_thread *thread, const struct hg_caller *caller,
     after_event(thread, taken->block.size, now);
 }
 
+/* The old side of a realloc whose new side found no room: the block is gone from the record. */
+static HG_NOINLINE void leave_for_good(struct hg_thread *thread, struct hg_counters *line,
+                                       const struct hg_taken *taken, uint64_t now_ns) {
+    int64_t delta = -(int64_t)taken->block.size;
+    hg_peak_before(delta);
+    hg_peak_save(line);
+    hg_sites_remove(line, taken->block.size);
+    hg_add_own(&line->realloc_away, 1);
+    hg_peak_after(thread, delta, now_ns);
+    count_departure(thread, taken);
+}
+
 /* Both sides of a realloc as one change, so that the peak sees neither the gap nor the overlap. */
 void hg_recorder_resized(struct hg_thread *thread, const struct hg_caller *caller, void *from,
                          const struct hg_taken *taken, void *to, size_t size) {
@@ -181,8 +194,12 @@ void hg_recorder_resized(struct hg_thread *thread, const struct hg_caller *calle
     uint64_t now = hg_clock_now();
     struct hg_block entry = {size, find_site(thread, caller, now), taken->block.birth};
     struct hg_counters *old = hg_sites_line(&thread->counters, taken->block.site);
-    struct hg_counters *line = enter_block(thread, to, entry, now);
-    if (HG_UNLIKELY(!old || !line)) return;
+    struct hg_counters *line = old ? enter_block(thread, to, entry, now) : NULL;
+    if (HG_UNLIKELY(!old)) hg_threads_lose(thread, HG_LOSS_COUNTERS_FULL);
+    if (HG_UNLIKELY(!line)) {
+        if (old) leave_for_good(thread, old, taken, now);
+        return;
+    }
     int64_t delta = (int64_t)size - (int64_t)taken->block.size;
     hg_peak_before(delta);
     hg_peak_save(old);

@@ -109,7 +109,10 @@ enum hg_create hg_recording_create(const char *path, int *error) {
     g_header = map_largest(fd, &capacity, error);
     if (g_header) *error = reserve_start(fd, g_header, &capacity);
     hg_sys_close(fd);
-    if (g_header && *error >= 0 && start_header(capacity)) return HG_CREATED;
+    if (g_header && *error >= 0) {
+        if (start_header(capacity)) return HG_CREATED;
+        *error = -12; /* ENOMEM */
+    }
     hg_recording_abandon(path);
     return HG_CREATE_FAILED;
 }

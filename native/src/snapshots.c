@@ -9,7 +9,7 @@
 #include "timeline.h"
 #include "varint.h"
 
-#define ARENA_BYTES (8u << 20)
+#define ARENA_BYTES (UINT64_C(8) << 20)
 #define SITES_PER_CHUNK 4096u
 #define MAX_CHUNKS (HG_MAX_SITES / SITES_PER_CHUNK)
 #define DELTA_MAX (5 * HG_VARINT_MAX)

@@ -11,6 +11,7 @@
 #define SLOTS_KEPT_BY_NAME 64u   /* until then a slot goes only to threads of the same name */
 
 static struct hg_thread g_unknown_thread;
+static struct hg_thread g_refused_thread = {.state = HG_THREAD_REFUSED};
 __thread struct hg_thread *tls_thread __attribute__((tls_model("initial-exec"))) =
     &g_unknown_thread;
 
@@ -19,6 +20,7 @@ static struct {
     struct hg_thread **slots; /* by shard number */
     uint32_t ask_next;
     struct hg_totals retired; /* of threads whose slot went to another */
+    uint32_t moves;           /* odd while a slot goes from one thread to another */
 } g_threads;
 
 bool hg_threads_start(void) {
@@ -42,11 +44,23 @@ static void add_totals(struct hg_totals *sum, const struct hg_thread_record *r) 
     hg_add_shared(&sum->usable_freed, hg_load(&r->usable_freed));
 }
 
-struct hg_totals hg_threads_totals(void) {
+static struct hg_totals sum_totals(void) {
     struct hg_totals sum = g_threads.retired;
     for (uint32_t i = 0, n = hg_load(&g_header->shards); i < n; i++) {
         struct hg_thread *slot = hg_load_acquire(&g_threads.slots[i]);
         if (slot) add_totals(&sum, slot->record);
+    }
+    return sum;
+}
+
+struct hg_totals hg_threads_totals(void) {
+    struct hg_totals sum;
+    uint32_t before;
+    /* A slot that moved meanwhile may have been counted twice; threads do not start that often. */
+    for (uint32_t i = 0; i < 8; i++) {
+        before = hg_load_acquire(&g_threads.moves);
+        sum = sum_totals();
+        if (hg_load_acquire(&g_threads.moves) == before && before % 2 == 0) break;
     }
     return sum;
 }
@@ -84,33 +98,52 @@ static struct hg_thread *claim_dead(uint32_t pid, uint32_t tid, const char *name
     return NULL;
 }
 
+static uint32_t hand_out(uint32_t *count, uint32_t limit) {
+    uint32_t number = hg_load(count);
+    do {
+        if (number >= limit) return UINT32_MAX;
+    } while (!hg_swap(count, &number, number + 1));
+    return number;
+}
+
 static struct hg_thread *new_slot(void) {
     struct hg_thread *slot = hg_sys_map_wiped(sizeof *slot);
     if (!slot) return NULL;
-    uint32_t number = hg_add_shared(&g_header->shards, 1);
-    slot->shard_number = number;
-    if (number < HG_MAX_SHARDS && hg_sites_start_shard(&slot->counters, number)) return slot;
-    if (number >= HG_MAX_SHARDS) hg_store(&g_header->shards, HG_MAX_SHARDS);
+    slot->shard_number = hand_out(&g_header->shards, HG_MAX_SHARDS);
+    if (slot->shard_number != UINT32_MAX &&
+        hg_sites_start_shard(&slot->counters, slot->shard_number)) {
+        return slot;
+    }
     hg_sys_unmap(slot, sizeof *slot);
     return NULL;
 }
 
-static struct hg_thread_record *new_record(uint32_t tid, uint32_t shard, const char *name) {
-    uint32_t index = hg_add_shared(&g_header->threads, 1);
-    struct hg_thread_record *record =
-        index < MAX_THREADS ? hg_table_slot(&g_threads.records, index) : NULL;
-    if (!record) return NULL;
-    record->shard = shard;
+/* A record for the calling thread, not visible yet; NULL when there is no room. */
+static struct hg_thread_record *new_record(const char *name) {
+    uint32_t index = hg_load(&g_header->threads);
+    do {
+        if (index >= MAX_THREADS || !hg_table_slot(&g_threads.records, index)) return NULL;
+    } while (!hg_swap(&g_header->threads, &index, index + 1));
+    struct hg_thread_record *record = hg_table_at(&g_threads.records, index);
     record->first_seen = record->last_seen = hg_clock_now();
     for (uint32_t i = 0; i < 15; i++) record->name[i] = name[i];
-    hg_store_release(&record->tid, tid);
     return record;
 }
 
-/* The thread of this record is gone: its part goes to the sums that outlive it. */
-static void retire(struct hg_thread_record *record) {
-    hg_peak_flush(record);
-    add_totals(&g_threads.retired, record);
+/* Give the slot to a new thread; what its last one counted goes to the sums that outlive it. */
+static void move_slot(struct hg_thread *slot, struct hg_thread_record *record) {
+    hg_add_shared(&g_threads.moves, 1);
+    if (slot->record) {
+        hg_peak_flush(slot->record);
+        add_totals(&g_threads.retired, slot->record);
+    }
+    hg_store_release(&slot->record, record);
+    hg_store_release(&g_threads.slots[slot->shard_number], slot);
+    hg_add_shared(&g_threads.moves, 1);
+    slot->last_block = 0;
+    slot->next_tick = 0;
+    slot->walker.stack_lo = slot->walker.stack_hi = slot->walker.stack_hole = 0;
+    __builtin_memset(slot->walker.stats, 0, sizeof slot->walker.stats);
 }
 
 struct hg_thread *hg_threads_attach(void) {
@@ -118,21 +151,26 @@ struct hg_thread *hg_threads_attach(void) {
     char name[16] = "";
     hg_sys_thread_name(name);
     if (hg_load(&g_header->threads) > 0) hg_peak_go_threaded();
+    tls_thread = &g_refused_thread;
 
+    struct hg_thread_record *record = new_record(name);
+    if (!record) return NULL;
     struct hg_thread *slot = claim_dead(pid, tid, name);
     if (!slot && !(slot = new_slot())) return NULL;
-    struct hg_thread_record *record = new_record(tid, slot->shard_number, name);
-    if (!record) return NULL;
-    if (slot->record) retire(slot->record);
-    slot->last_block = 0;
-    slot->next_tick = 0;
-    slot->walker.stack_lo = slot->walker.stack_hi = 0;
-    __builtin_memset(slot->walker.stats, 0, sizeof slot->walker.stats);
-    hg_store_release(&slot->record, record);
-    hg_store_release(&g_threads.slots[slot->shard_number], slot);
+    record->shard = slot->shard_number;
+    hg_store_release(&record->tid, tid);
+    move_slot(slot, record);
     hg_store(&slot->state, HG_THREAD_READY);
     tls_thread = slot;
     return slot;
+}
+
+void hg_threads_publish_stats(struct hg_thread *thread) {
+    static const uint8_t walked[] = {HG_STAT_FRAMES, HG_STAT_RULE_MISSES, HG_STAT_FOREIGN_WALKS,
+                                     HG_STAT_SLOW_WALKS};
+    for (uint32_t i = 0; i < sizeof walked; i++) {
+        hg_store(&thread->record->stats[walked[i]], thread->walker.stats[walked[i]]);
+    }
 }
 
 void hg_threads_refresh(struct hg_thread *thread, uint64_t now_ns) {
@@ -141,8 +179,5 @@ void hg_threads_refresh(struct hg_thread *thread, uint64_t now_ns) {
     hg_sys_thread_name(name);
     for (uint32_t i = 0; i < 15; i++) record->name[i] = name[i];
     hg_store(&record->last_seen, now_ns);
-    hg_store(&record->stats[HG_STAT_FRAMES], thread->walker.stats[HG_STAT_FRAMES]);
-    hg_store(&record->stats[HG_STAT_RULE_MISSES], thread->walker.stats[HG_STAT_RULE_MISSES]);
-    hg_store(&record->stats[HG_STAT_FOREIGN_WALKS], thread->walker.stats[HG_STAT_FOREIGN_WALKS]);
-    hg_store(&record->stats[HG_STAT_SLOW_WALKS], thread->walker.stats[HG_STAT_SLOW_WALKS]);
+    hg_threads_publish_stats(thread);
 }

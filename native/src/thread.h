@@ -19,6 +19,7 @@ enum hg_thread_state {
     HG_THREAD_READY = 1,
     HG_THREAD_IN_ALLOCATOR = 2, /* inside the real allocator */
     HG_THREAD_IN_RECORDER = 3,  /* inside our own code */
+    HG_THREAD_REFUSED = 4,      /* there was no room for it: its events are only counted */
 };
 
 /* A stack seen before: its hash (never 0) and its site. */
@@ -49,7 +50,7 @@ extern __thread struct hg_thread *tls_thread __attribute__((tls_model("initial-e
 /* Fresh slots; called when a recording starts. False: no room. */
 bool hg_threads_start(void);
 
-/* Attach the calling thread; NULL when there is no room for it. */
+/* Attach the calling thread; NULL when there is no room for it, and then it is REFUSED. */
 struct hg_thread *hg_threads_attach(void);
 
 /* Live bytes that threads have not handed to the shared total yet. */
@@ -58,7 +59,9 @@ int64_t hg_threads_unflushed(void);
 /* The counters of shard `number`, or NULL. Numbers go up to header.shards. */
 struct hg_table *hg_threads_shard(uint32_t number);
 
-/* Take over the thread's current name and what its walker counted. */
+/* Take over what the thread's walker counted. */
+void hg_threads_publish_stats(struct hg_thread *thread);
+/* ... and the thread's current name. */
 void hg_threads_refresh(struct hg_thread *thread, uint64_t now_ns);
 
 /* The process's totals: the sum over all threads, dead ones included. */

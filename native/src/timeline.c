@@ -4,7 +4,7 @@
 #include "recording.h"
 #include "thread.h"
 
-#define ARENA_BYTES (256u << 10)
+#define ARENA_BYTES (UINT64_C(256) << 10)
 
 static struct hg_arena_pair g_timeline;
 

@@ -56,16 +56,16 @@ class Block:
 
 def birth_code(now_ns: int) -> int:
     ticks = now_ns >> schema.TICK_SHIFT
-    if ticks < 1 << 23:
+    if ticks < 1 << 22:
         return ticks
-    exponent = ticks.bit_length() - 22
-    return exponent << 22 | (ticks >> (exponent - 1)) & ((1 << 22) - 1)
+    exponent = ticks.bit_length() - 21
+    return exponent << 21 | (ticks >> (exponent - 1)) & ((1 << 21) - 1)
 
 
 def ticks_of(code: int) -> int:
-    if code < 1 << 23:
+    if code < 1 << 22:
         return code
-    return ((1 << 22) | code & ((1 << 22) - 1)) << ((code >> 22) - 1)
+    return ((1 << 21) | code & ((1 << 21) - 1)) << ((code >> 21) - 1)
 
 
 def bucket_of(value: int) -> int:
@@ -361,7 +361,8 @@ class SlowRecorder:
         for address, block in self._small():
             leaf = leaves.setdefault(address // reach * reach, bytearray(schema.LEDGER_RECORDS * 8))
             at = address % reach >> self.granule_shift
-            word = block.size | block.birth << 16 | block.site << 42
+            half = address >> (self.granule_shift - 1) & 1
+            word = block.size | half << 16 | block.birth << 17 | block.site << 42
             leaf[at * 8 : at * 8 + 8] = word.to_bytes(8, "little")
         for first, leaf in leaves.items():
             writer.add_extent(schema.KIND_LEDGER, leaf, first=first)

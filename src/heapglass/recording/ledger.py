@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _LEAF_BYTES = schema.LEDGER_RECORDS * 8
 _ADDRESS_END = 1 << 47  # blocks above are in LARGE
 _BIRTHS = 1 << schema.LEDGER_BIRTH_BITS
+_BIRTH_SHIFT = schema.LEDGER_SIZE_BITS + schema.LEDGER_HALF_BITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +58,12 @@ def _small(image: Image) -> Blocks:
         words.append(leaf[taken])
         addresses.append((first + (taken << shift)).astype(np.uint64))
     word = np.concatenate(words)
-    birth = word >> np.uint64(schema.LEDGER_SIZE_BITS) & np.uint64(_BIRTHS - 1)
-    site = word >> np.uint64(schema.LEDGER_SIZE_BITS + schema.LEDGER_BIRTH_BITS)
+    half = word >> np.uint64(schema.LEDGER_SIZE_BITS) & np.uint64(1)
+    birth = word >> np.uint64(_BIRTH_SHIFT) & np.uint64(_BIRTHS - 1)
+    site = word >> np.uint64(_BIRTH_SHIFT + schema.LEDGER_BIRTH_BITS)
     size = word & np.uint64((1 << schema.LEDGER_SIZE_BITS) - 1)
-    return Blocks(np.concatenate(addresses), signed(size), signed(site), signed(birth))
+    address = np.concatenate(addresses) + (half << np.uint64(shift) >> np.uint64(1))
+    return Blocks(address, signed(size), signed(site), signed(birth))
 
 
 def _large(image: Image) -> Blocks:
