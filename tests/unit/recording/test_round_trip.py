@@ -129,16 +129,12 @@ def test_blocks(tmp_path: Path, seed: int, events: int) -> None:
         shown = set(recording.sites().id.tolist())
         assert set(blocks.site.tolist()) <= shown
     expected = {
-        _shown_address(address, block.size): (block.size, block.stack, block.birth_ns >> 20 << 20)
+        address: (block.size, block.stack, block.birth_ns >> 20 << 20)
         for address, block in scenario.oracle.live.items()
     }
     assert blocks.address.tolist() == sorted(expected)
     assert found == expected
 
-
-def _shown_address(address: int, size: int) -> int:
-    """The ledger knows the granule of 32 bytes that a small block starts in."""
-    return address if size >= 1 << 16 or address >= 1 << 47 else address // 32 * 32
 
 
 @runs
