@@ -186,8 +186,8 @@ void hg_sys_exit(int status) { CALL1(SYS_exit_group, status); }
 
 bool hg_sys_readable(uintptr_t address) {
     /* rt_sigprocmask copies the set in before it looks at `how`: an impossible `how` makes it a
-     * test for readability with no effect (EFAULT or EINVAL). */
-    return CALL4(SYS_rt_sigprocmask, ~0L, address, NULL, 8) != -14 /* EFAULT */;
+     * test for readability with no effect (EFAULT or EINVAL; 0 for NULL, which means no set). */
+    return CALL4(SYS_rt_sigprocmask, ~0L, address, NULL, 8) == -22 /* EINVAL */;
 }
 
 void hg_sys_say(const char *const *parts) {
