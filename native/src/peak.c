@@ -2,7 +2,13 @@
 
 uint32_t g_peak_mode;
 
-void hg_peak_start(void) { g_peak_mode = HG_PEAK_SINGLE; }
+/* The first thread's record while it still holds the whole total of its time alone. */
+static struct hg_thread_record *g_alone;
+
+void hg_peak_start(void) {
+    g_peak_mode = HG_PEAK_SINGLE;
+    g_alone = NULL;
+}
 
 /* What all threads together may hold back. */
 static int64_t slack(void) { return (int64_t)(hg_load(&g_header->shards) + 1) * HG_PEAK_BATCH; }
@@ -15,7 +21,8 @@ static void set_mode(enum hg_peak_mode mode) {
     }
 }
 
-void hg_peak_go_threaded(void) {
+void hg_peak_go_threaded(struct hg_thread_record *first) {
+    if (hg_load(&g_peak_mode) == HG_PEAK_SINGLE) hg_store(&g_alone, first);
     /* Also when many threads are there already: one more makes the slack larger. */
     set_mode(HG_PEAK_NEAR);
     __atomic_fetch_or(&g_header->flags, HG_FLAG_MULTI_THREADED, __ATOMIC_RELAXED);
@@ -44,16 +51,27 @@ static bool is_hammered(struct hg_thread *thread, uint64_t now_ns) {
     return took < 1000000000u;
 }
 
+/* Hand a thread's change over; the total is that of all threads but for their batches. */
 static int64_t flush(struct hg_thread_record *record, int64_t change) {
+    struct hg_thread_record *alone = hg_load(&g_alone);
     hg_store(&record->unflushed, 0);
-    return hg_add_shared(&g_header->live_flushed, change) + change;
+    int64_t total = hg_add_shared(&g_header->live_flushed, change) + change;
+    if (HG_LIKELY(!alone)) return total;
+    if (alone != record) return total + hg_load(&alone->unflushed);
+    hg_store(&g_alone, NULL);
+    return total;
+}
+
+/* The total with the batches that threads still hold back. */
+static int64_t whole_total(void) {
+    return hg_load(&g_header->live_flushed) + hg_threads_unflushed();
 }
 
 static void move_near(struct hg_thread *thread, int64_t delta, uint64_t now_ns) {
     int64_t total = flush(thread->record, thread->record->unflushed + delta);
     int64_t headroom = (int64_t)hg_load(&g_header->peak_bytes) - total;
     /* Threads that have not moved since the peak came near still hold a batch back. */
-    if (headroom < slack()) raise_peak(total + hg_threads_unflushed(), now_ns);
+    if (headroom < slack()) raise_peak(whole_total(), now_ns);
     else if (headroom > 4 * slack()) set_mode(HG_PEAK_FAR);
     if (HG_UNLIKELY(is_hammered(thread, now_ns))) set_mode(HG_PEAK_BATCHED);
 }
@@ -68,7 +86,7 @@ static void move_batched(struct hg_thread *thread, int64_t delta, uint64_t now_n
     int64_t headroom = (int64_t)hg_load(&g_header->peak_bytes) - total;
     if (headroom >= 2 * slack()) return;
     set_mode(HG_PEAK_NEAR);
-    if (hg_load(&g_peak_mode) == HG_PEAK_BATCHED) raise_peak(total + hg_threads_unflushed(), now_ns);
+    if (hg_load(&g_peak_mode) == HG_PEAK_BATCHED) raise_peak(whole_total(), now_ns);
 }
 
 void hg_peak_move_shared(struct hg_thread *thread, int64_t delta, uint64_t now_ns) {

@@ -29,8 +29,8 @@ enum hg_peak_mode { HG_PEAK_SINGLE, HG_PEAK_NEAR, HG_PEAK_FAR, HG_PEAK_BATCHED }
 extern uint32_t g_peak_mode;
 
 void hg_peak_start(void);
-/* A second, or one more, thread is about to record. */
-void hg_peak_go_threaded(void);
+/* A second, or one more, thread is about to record; `first` is the first one's record. */
+void hg_peak_go_threaded(struct hg_thread_record *first);
 void hg_peak_close_shared(void);
 void hg_peak_move_shared(struct hg_thread *thread, int64_t delta, uint64_t now_ns);
 /* Hand a finished thread's batch to the shared total. */

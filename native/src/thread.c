@@ -150,7 +150,8 @@ struct hg_thread *hg_threads_attach(void) {
     uint32_t pid = hg_sys_pid(), tid = hg_sys_tid();
     char name[16] = "";
     hg_sys_thread_name(name);
-    if (hg_load(&g_header->threads) > 0) hg_peak_go_threaded();
+    struct hg_thread *first = hg_load_acquire(&g_threads.slots[0]);
+    if (first) hg_peak_go_threaded(first->record);
     tls_thread = &g_refused_thread;
 
     struct hg_thread_record *record = new_record(name);
