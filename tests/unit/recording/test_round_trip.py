@@ -203,6 +203,6 @@ def test_the_runs_are_not_empty(seed: int) -> None:
     assert any(e.is_in_place for e in oracle.events)
     assert {block.size >= 1 << 16 for block in oracle.live.values()} == {True, False}
     assert any(address >= 1 << 47 for address in oracle.live)
-    assert any(_shown_address(a, b.size) != a for a, b in oracle.live.items())
+    assert any(a % 32 for a, b in oracle.live.items() if b.size < 1 << 16)
     assert scenario.points
     assert len(scenario.snapshots) > 1
