@@ -28,7 +28,7 @@ def clean_name(raw: str) -> str:
     name = CLONE_SUFFIX.sub("", SYMBOL_VERSION.sub("", raw))
     if name.startswith("_R"):
         return demangle_v0(name) or name
-    if name.startswith(("_Z", "_GLOBAL__")):
+    if name.startswith("_Z"):
         return demangle_legacy(name) or _cxa_demangler()(name) or name
     return name
 

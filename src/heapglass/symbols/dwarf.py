@@ -85,6 +85,8 @@ def is_split(elf: ElfFile) -> bool:
         length, version, kind = UNIT_HEADER.unpack(header)
         if version == 5 and kind == UNIT_SKELETON:
             return True
+        if not 2 <= version <= 5:
+            break  # the section is compressed, or nothing we know
         at += 4 + length
     return False
 

@@ -170,8 +170,9 @@ class ElfFile:
         return self._raw.read(section.offset, section.size)
 
     def part(self, section: Section, offset: int, size: int) -> bytes:
-        """Some bytes of a section, fewer where it ends before."""
-        return self._raw.read(section.offset + offset, max(0, min(size, section.size - offset)))
+        """Some bytes of a section, fewer or none where it ends before."""
+        available = min(size, section.size - offset)
+        return self._raw.read(section.offset + offset, available) if available > 0 else b""
 
     # ---- what the loader sees
 

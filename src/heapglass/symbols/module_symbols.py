@@ -131,6 +131,8 @@ class Loader:
             section = elf.symbol_section(SHT_DYNSYM)
             if section is not None:
                 yield SymbolTable(*elf.symbols(section))
+            elif not elf.sections:  # stripped beyond what strip does
+                yield SymbolTable(*elf.dynamic_symbols())
         except SymbolError as error:
             self._warn(f"{path}: {error}; some of its functions have no names")
 
