@@ -93,25 +93,31 @@ def is_split(elf: ElfFile) -> bool:
 
 def open_dwarf(path: str, elf: ElfFile, cache: SymbolCache) -> DwarfTable:
     """The debug information in that file, prepared now unless the cache has it."""
-    symbolic = _import_symbolic()
-    status = Path(path).stat()
-    version = importlib.metadata.version("symbolic")
-    name = entry_name(elf.build_id, (version, path, status.st_size, status.st_mtime_ns))
+    symbolic, version = _import_symbolic()
+    name = entry_name(elf.build_id, (version, path, *_stamp(path)))
     symcache = _load(symbolic, cache, name)
     if symcache is None:
-        symcache = _convert(symbolic, path)
+        symcache = _convert(symbolic, path, elf.build_id)
         cache.store(name, symcache.open_stream().read())
     return DwarfTable(symcache, elf.load_address)
 
 
-def _import_symbolic() -> ModuleType:
+def _import_symbolic() -> tuple[ModuleType, str]:
     try:
-        return importlib.import_module("symbolic")
+        return importlib.import_module("symbolic"), importlib.metadata.version("symbolic")
     except (ImportError, OSError) as error:
         raise DwarfMissingError(
             f"the package 'symbolic' cannot be used ({error}): "
             "functions have no source lines and inlined ones do not show"
         ) from None
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    try:
+        status = Path(path).stat()
+    except OSError as error:
+        raise SymbolError(f"it cannot be read any more: {error.strerror}") from None
+    return status.st_size, status.st_mtime_ns
 
 
 def _load(symbolic: ModuleType, cache: SymbolCache, name: str) -> _SymCache | None:
@@ -125,12 +131,14 @@ def _load(symbolic: ModuleType, cache: SymbolCache, name: str) -> _SymCache | No
         return None
 
 
-def _convert(symbolic: ModuleType, path: str) -> _SymCache:
+def _convert(symbolic: ModuleType, path: str, build_id: str) -> _SymCache:
     try:
         archive = symbolic.Archive.open(os.fsencode(path))
         found = next(archive.iter_objects(), None)
         if found is None:
             raise SymbolError("it holds no object")
+        if build_id and found.code_id != build_id:
+            raise SymbolError("it was replaced while it was read")
         symcache: _SymCache = found.make_symcache()
         return symcache
     except symbolic.SymbolicError as error:

@@ -12,6 +12,8 @@ from heapglass.symbols.debugfile import SYSTEM_ROOTS
 from heapglass.symbols.demangle import clean_name
 from heapglass.symbols.module_symbols import Loader, ModuleSymbols
 
+ADDRESS_SPACE = 1 << 64
+
 Identity = tuple[str, str, int, int]
 
 
@@ -58,7 +60,7 @@ class Symbolizer:
         if not 0 <= address.module < len(self._modules):
             return (Frame("", "", 0, "", address.address, 0),)
         module = self._modules[address.module]
-        offset = address.address - module.bias
+        offset = (address.address - module.bias) % ADDRESS_SPACE  # the bias may be negative
         # A return address is where the call ends: the byte before it is still in the call, the
         # address itself may belong to the next line or even to the next function.
         locations = self._symbols(module).find(offset - 1)

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heapglass.model import FrameAddress
+from heapglass.symbols import module_symbols
 from heapglass.symbols.symbolizer import Symbolizer
 from unit.symbols.toolchain import (
     BIAS,
@@ -266,6 +267,25 @@ def test_without_symbolic_names_remain(
     assert symbolizer.frames(FrameAddress(main + BIAS, 1))[0].function == "main"
     (warning,) = symbolizer.warnings
     assert "'symbolic'" in warning
+
+
+@pytest.mark.parametrize("what", ["replaced", "removed"])
+def test_file_that_goes_while_it_is_read(
+    what: str, chain: Path, shapes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "chain"
+    shutil.copy2(chain, program)
+    symbolizer = Symbolizer([module_of(program)], tmp_path / "cache")
+
+    def go_away(_: object) -> bool:
+        program.unlink()
+        if what == "replaced":
+            shutil.copy2(shapes, program)
+        return False
+
+    monkeypatch.setattr(module_symbols, "is_split", go_away)
+    assert look_up(symbolizer, calls_in(chain, "outer")[0]) == [("outer", 0)]
+    assert len(symbolizer.warnings) == 1
 
 
 @settings(max_examples=60, deadline=None)

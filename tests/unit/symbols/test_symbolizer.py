@@ -130,6 +130,24 @@ def test_running_program_is_found_by_its_bias(option: str, tmp_path: Path) -> No
         assert frame.file.endswith("where.c")
 
 
+def test_module_moved_down_has_a_negative_bias(tmp_path: Path) -> None:
+    options = ("-g", "-shared", "-fPIC", "-Wl,-Ttext-segment=0x40000000")
+    library = build("chain.c", tmp_path / "libchain.so", *options)
+    linked = calls_in(library, "outer")[0]
+    bias = (1 << 64) - 0x30000000
+    symbolizer = Symbolizer([module_of(library, bias)], tmp_path / "cache")
+    frames = symbolizer.frames(FrameAddress(linked - 0x30000000, 0))
+    assert [frame.function for frame in frames] == ["leaf", "middle", "outer"]
+    assert frames[0].offset == linked
+
+
+def test_address_outside_its_module(chain: Path, tmp_path: Path) -> None:
+    symbolizer = Symbolizer([module_of(chain)], tmp_path)
+    for address in (0, 1, BIAS - 1, BIAS, BIAS + (1 << 40), (1 << 64) - 1):
+        (frame,) = symbolizer.frames(FrameAddress(address, 0))
+        assert frame.function == ""
+
+
 def test_batch_gives_the_same_frames(chain: Path, tmp_path: Path) -> None:
     addresses = [FrameAddress(a + BIAS, 0) for a in return_addresses(chain)]
     batch = Symbolizer([module_of(chain)], tmp_path).resolve(addresses)
