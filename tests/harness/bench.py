@@ -64,7 +64,7 @@ class Bench:
         setting = setting or under_heapglass()
         bare = run(argv, self.fresh("bare"), bare_setting(setting))
         recorded = self.record(argv, setting)
-        assert recorded.outcome == bare
+        assert recorded.outcome == bare, f"bare: {bare}, recorded: {recorded.outcome}"
         return recorded
 
     def witnessed(self, argv: Sequence[str], setting: Setting | None = None) -> list[str]:

@@ -18,6 +18,7 @@ KeyOf = Callable[[int], Hashable]
 # The recorder reads a coarse clock: it may lag by a scheduler tick (10 ms at worst) and rounds
 # down to about a millisecond.
 CLOCK_NS = 12_000_000
+LARGE = 1 << 16
 _NOT_COUNTERS = ("sizes", "lifetimes")
 
 
@@ -42,14 +43,16 @@ def site_differences(
 def block_differences(source: HeapSource, heap: Heap, key_of: KeyOf) -> list[str]:
     """The ledger: exactly the live blocks, with their sizes, sites and births."""
     table, start = source.blocks(), source.process.started_wall_ns
-    alive = {address_of(block): value for block, value in heap.blocks.items()}
+    granule = source.recorder.granule_bytes
+    alive = {_place(address_of(b), v.size, granule): v for b, v in heap.blocks.items()}
     found, seen = [], set()
     columns = (table.address, table.size, table.site, table.birth_ns)
     for address, size, site, birth in zip(*(c.tolist() for c in columns), strict=True):
         if key_of(site) is None:
             continue
-        seen.add(address)
-        block = alive.get(address)
+        place = _place(address, size, granule)
+        seen.add(place)
+        block = alive.get(place)
         if block is None:
             found.append(f"{address:#x} of {size} bytes is not alive")
         elif (size, key_of(site)) != (block.size, block.site):
@@ -58,6 +61,11 @@ def block_differences(source: HeapSource, heap: Heap, key_of: KeyOf) -> list[str
         elif not block.born[0] - CLOCK_NS <= birth + start <= block.born[1] + CLOCK_NS:
             found.append(f"{address:#x}: born {birth + start - block.born[0]} ns off")
     return found + [f"{address:#x} is missing" for address in alive.keys() - seen]
+
+
+def _place(address: int, size: int, granule: int) -> int:
+    """The address as the ledger can tell it: that of the granule, but for large blocks."""
+    return address if size >= LARGE else address - address % granule
 
 
 def histogram_differences(source: HeapSource, heap: Heap, key_of: KeyOf) -> list[str]:

@@ -20,7 +20,7 @@ RECORDED = {
     "xz": ["xz", "cksum"],
     "xmllint": ["xmllint"],
     "sort": ["sort", "uniq"],
-    "shell": ["sort", "find", "tar", "gzip"],
+    "shell": ["sort", "find", "tar", "mawk"],
 }
 
 

@@ -73,3 +73,11 @@ def run(argv: Sequence[str], directory: Path, setting: Setting | None = None) ->
 
 def recordings_in(directory: Path) -> list[Path]:
     return sorted(directory.rglob("*.heapglass*"))
+
+
+def is_started(recording: Path) -> bool:
+    """False while the recording is still being set up: it gets its magic last."""
+    if not recording.exists():
+        return False
+    with recording.open("rb") as file:
+        return file.read(1) != b"\0"

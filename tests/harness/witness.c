@@ -95,7 +95,7 @@ static void open_log(void) {
     int fd = -1;
     g_log = NULL;
     g_pid = getpid();
-    if (!getenv("WITNESS_OUT")) return;
+    if (!getenv("WITNESS_OUT")) return; /* perhaps the environment is not there yet */
     for (int n = 0; fd < 0 && n < 100; n++) {
         snprintf(path, sizeof path, "%s.%d.%d", getenv("WITNESS_OUT"), (int)g_pid, n);
         fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
@@ -116,10 +116,11 @@ __attribute__((constructor)) static void survive_fork(void) { pthread_atfork(loc
 
 static _Unwind_Reason_Code collect(struct _Unwind_Context *context, void *argument) {
     struct call *call = argument;
-    uintptr_t pc = _Unwind_GetIP(context);
+    int is_interrupted = 0; /* then pc is no return address: one further, to look like one */
+    uintptr_t pc = _Unwind_GetIPInfo(context, &is_interrupted);
     bool is_ours = pc > (uintptr_t)&__ehdr_start && pc < (uintptr_t)&etext;
     if (!pc || call->frame_count == MAX_FRAMES) return _URC_END_OF_STACK;
-    if (call->frame_count || !is_ours) t_frames[call->frame_count++] = pc;
+    if (call->frame_count || !is_ours) t_frames[call->frame_count++] = pc + (is_interrupted != 0);
     return _URC_NO_REASON;
 }
 
@@ -128,7 +129,7 @@ static void enter(struct call *call) {
     t_is_inside = true;
     _Unwind_Backtrace(collect, call);
     lock();
-    if (g_pid != getpid()) open_log();
+    if (!g_log || g_pid != getpid()) open_log();
     call->before = now();
 }
 
@@ -203,6 +204,12 @@ EXPORT void free(void *p) {
     }
     WATCH(FREE, p, 0, (next_free(p), NULL));
     (void)result;
+}
+
+EXPORT void cfree(void *p) { free(p); }
+EXPORT void free_sized(void *p, size_t size) { free(p), (void)size; }
+EXPORT void free_aligned_sized(void *p, size_t alignment, size_t size) {
+    free(p), (void)alignment, (void)size;
 }
 
 EXPORT int posix_memalign(void **out, size_t alignment, size_t size) {

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from harness.bench import Bench
 from harness.programs import program
-from harness.running import library
+from harness.running import is_started, library
 from heapglass.model import HeapSource, ProcessState
 from heapglass.recording import open_recording
 
@@ -43,7 +43,7 @@ def churning(directory: Path) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
 
 
 def is_readable(path: Path) -> bool:
-    return path.exists() and open_recording(path).totals.allocations > 0
+    return is_started(path) and open_recording(path).totals.allocations > 0
 
 
 def start_reader(path: Path) -> subprocess.Popen[bytes]:

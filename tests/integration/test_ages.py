@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,7 @@ from harness.comparison import CLOCK_NS
 from harness.counters import rows
 from harness.names import site_name
 from harness.programs import program
-from harness.running import Setting, under_heapglass
+from harness.running import under_heapglass
 from heapglass.model import HeapSource
 
 
@@ -19,20 +20,13 @@ def site_of(source: HeapSource, name: str) -> int:
     return next(row.site for row in rows(source) if site_name(row.names) == name)
 
 
-def with_pipe(write_end: int) -> Setting:
-    setting = under_heapglass()
-    return Setting(setting.environment, setting.preload, pass_fds=(write_end,))
-
-
 def test_births_are_right_and_kept_by_realloc(bench: Bench) -> None:
     read_end, write_end = os.pipe()
-    run = bench.record(
-        ["sh", "-c", f"exec 3>&{write_end} {program('ages').path()}"], with_pipe(write_end)
-    )
+    setting = replace(under_heapglass(), pass_fds=(write_end,))
+    recording = bench.record(program("ages").argv((str(write_end),)), setting).recording
     os.close(write_end)
     with os.fdopen(read_end) as pipe:
-        born = [int(line.split()[1]) for line in pipe]
-    [recording] = [r for r in run.recordings if "ages" in r.process.executable]
+        born = [int(line) for line in pipe]
     blocks, start = recording.blocks(), recording.process.started_wall_ns
     for name, true in zip(["site_resized", "site_young"], born, strict=True):
         [birth] = blocks.birth_ns[blocks.site == site_of(recording, name)].tolist()

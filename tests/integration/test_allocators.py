@@ -29,9 +29,9 @@ def test_preloaded_after_us(bench: Bench, name: str, allocator: str) -> None:
 
 @pytest.mark.parametrize("allocator", ALLOCATORS)
 def test_linked(bench: Bench, allocator: str) -> None:
-    path = compiled(SOURCES / "family.c", "-Wno-deprecated-declarations", ALLOCATORS[allocator])
+    path = compiled(SOURCES / "peak.c", ALLOCATORS[allocator])
     recording = bench.compare([path]).recording
-    assert check_expectations(program("family"), recording) == []
+    assert check_expectations(program("peak"), recording) == []
     assert allocator in recording.recorder.allocator
 
 

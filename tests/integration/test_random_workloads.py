@@ -28,6 +28,7 @@ from heapglass.model import HeapSource
 
 DRIVER = program("driver")
 PEAK = ("peak_bytes", "peak_blocks")
+LARGEST = 3 << 20
 
 
 def perform(bench: Bench, order: str, script: Sequence[Step]) -> tuple[HeapSource, Heap]:
@@ -38,12 +39,13 @@ def perform(bench: Bench, order: str, script: Sequence[Step]) -> tuple[HeapSourc
     return run.recording, replay(events_of(script, log))
 
 
-def all_differences(source: HeapSource, heap: Heap, without: tuple[str, ...] = ()) -> list[str]:
+def all_differences(source: HeapSource, heap: Heap, racing: int = 0) -> list[str]:
+    """With racing threads the peak is known but for the event each of them is in the middle of."""
     key_of = site_keys(source)
     return [
         *(f"lost: {loss}" for loss in source.losses.items),
-        *contradictions(source),
-        *site_differences(source, heap, key_of, without),
+        *contradictions(source, peak_slack_bytes=racing * LARGEST),
+        *site_differences(source, heap, key_of, without=PEAK if racing else ()),
         *block_differences(source, heap, key_of),
         *histogram_differences(source, heap, key_of),
     ]
@@ -57,6 +59,16 @@ def test_ordered_threads_are_recorded_to_the_byte(script: list[Step]) -> None:
         assert all_differences(source, heap) == []
 
 
+def test_an_address_used_again_makes_nobody_temporary(bench: Bench) -> None:
+    """Thread 0 frees, as its next event, the address it allocated last; but the block there is by
+    now another one, made by thread 1, which had freed the first."""
+    calls = [(0, "m"), (1, "f"), (1, "m"), (0, "f")] * 50
+    script = [Step(thread, kind, 0, 1 + thread, 0, 100, 0) for thread, kind in calls]
+    source, heap = perform(bench, "ordered", script)
+    assert heap.sites["site_1", 1].temporary == heap.sites["site_2", 1].temporary == 0
+    assert all_differences(source, heap) == []
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_long_ordered_scripts(bench: Bench, seed: int) -> None:
     source, heap = perform(bench, "ordered", random_steps(seed, 20_000, threads=1 + 3 * (seed % 2)))
@@ -65,9 +77,9 @@ def test_long_ordered_scripts(bench: Bench, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_free_running_threads_lose_nothing_but_the_order(bench: Bench, seed: int) -> None:
-    script = with_barriers(random_steps(seed, 30_000, threads=8), threads=8, rounds=10)
+    script = with_barriers(random_steps(seed, 20_000, threads=8), threads=8, rounds=10)
     source, heap = perform(bench, "free", script)
-    assert all_differences(source, heap, PEAK) == []
+    assert all_differences(source, heap, racing=8) == []
 
 
 @pytest.mark.parametrize("order", ["ordered", "free"])

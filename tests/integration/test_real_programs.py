@@ -20,14 +20,17 @@ STACK_LOSSES = {kind for kind in LossKind if kind.name.startswith("STACK_")}
 
 def files(directory: Path) -> dict[str, bytes]:
     """Everything the script left behind; git's index holds inode numbers and times."""
-    found = (p for p in sorted(directory.rglob("*")) if p.is_file() and ".heapglass" not in p.name)
+    found = (p for p in sorted(directory.rglob("*")) if p.is_file())
     return {str(p.relative_to(directory)): p.read_bytes() for p in found if p.name != "index"}
 
 
-def perform(bench: Bench, name: str, setting: Setting) -> tuple[Outcome, Path]:
-    directory = bench.fresh("real")
+def perform(bench: Bench, name: str, setting: Setting) -> tuple[Outcome, Path, Path]:
+    """What came of it, the directory it worked in and the one with its recordings."""
+    directory, recordings = bench.fresh("real"), bench.fresh("rec")
     prepare(directory)
-    return run(["sh", f"{name}.sh"], directory, setting), directory
+    out = {"HEAPGLASS_OUT": str(recordings / "%e.%p.heapglass")}
+    setting = replace(setting, environment={**setting.environment, **out})
+    return run(["sh", f"{name}.sh"], directory, setting), directory, recordings
 
 
 def sound(source: HeapSource) -> list[str]:
@@ -40,12 +43,12 @@ def sound(source: HeapSource) -> list[str]:
 def check(bench: Bench, name: str, below: list[str]) -> None:
     setting = under_heapglass()
     setting = replace(setting, preload=[*setting.preload, *below])
-    bare, bare_directory = perform(bench, name, bare_setting(setting))
-    glass, glass_directory = perform(bench, name, setting)
+    bare, bare_directory, _ = perform(bench, name, bare_setting(setting))
+    glass, glass_directory, where = perform(bench, name, setting)
     assert glass == bare
     assert bare.status == 0
     assert files(glass_directory) == files(bare_directory)
-    recordings = opened(glass_directory)
+    recordings = opened(where)
     executables = [Path(r.process.executable).name for r in recordings]
     for wanted in RECORDED[name]:
         assert any(wanted in executable for executable in executables), executables

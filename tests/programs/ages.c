@@ -7,11 +7,14 @@
 
 #include "site.h"
 
+static int g_fd = -1; /* times differ from run to run, stdout must not: they go where told */
+
 static void *born(void *p) {
     struct timespec now;
+    char line[100];
     clock_gettime(CLOCK_REALTIME, &now);
-    int fd = 3; /* the test gave us a pipe: times differ from run to run, stdout must not */
-    dprintf(fd, "%p %lld\n", p, now.tv_sec * 1000000000LL + now.tv_nsec);
+    int n = snprintf(line, sizeof line, "%lld\n", now.tv_sec * 1000000000LL + now.tv_nsec);
+    if (g_fd >= 0) MUST(write(g_fd, line, (size_t)n) == n);
     return p;
 }
 
@@ -33,7 +36,8 @@ SITE void *site_young(void) {
     return born(p);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (argc > 1) g_fd = atoi(argv[1]);
     void *old = site_old();
     usleep(100000);
     void *young = site_young();

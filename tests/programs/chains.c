@@ -77,10 +77,11 @@ SITE int compare(const void *a, const void *b) {
     return *(const int *)a - *(const int *)b;
 }
 
-SITE void through_bsearch(void) {
+SITE void through_library(void) {
     int key = 3, table[] = {3};
+    size_t count = 1;
     g_compared = 200;
-    MUST(bsearch(&key, table, 1, sizeof key, compare));
+    MUST(lfind(&key, table, &count, sizeof key, compare));
 }
 
 SITE void handler(int signal) {
@@ -99,7 +100,7 @@ int main(void) {
     KEEP(p);
     p = through_pointer(site_leaf, 300);
     KEEP(p);
-    through_bsearch();
+    through_library();
     through_signal();
     return 0;
 }

@@ -33,12 +33,16 @@ struct Local {
 };
 static thread_local Local t_local;
 
-extern "C" SITE void *site_body(void *) {
-    t_local.touched = 1;
-    pthread_setspecific(g_key, (void *)1);
+extern "C" SITE void *site_body() {
     void *p = malloc(200);
     KEEP(p);
     return p;
+}
+
+static void *run(void *) {
+    t_local.touched = 1; /* the C library allocates, to remember the destructor */
+    pthread_setspecific(g_key, (void *)1);
+    return site_body();
 }
 
 int main() {
@@ -46,7 +50,7 @@ int main() {
     for (int i = 0; i < 10; i++) {
         pthread_t thread;
         void *block;
-        MUST(pthread_create(&thread, nullptr, site_body, nullptr) == 0);
+        MUST(pthread_create(&thread, nullptr, run, nullptr) == 0);
         pthread_join(thread, &block);
         free(block);
     }
