@@ -1,0 +1,226 @@
+/* The ledger against an array: random blocks over all of the address space, read back from the
+ * file. */
+#include "ledger.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "fixture.h"
+#include "reader.h"
+#include "recording.h"
+#include "test.h"
+
+#define PLACES 3000u
+
+/* An address and the block that the model has there. */
+struct place {
+    uintptr_t address;
+    struct hg_block block; /* site 0: none */
+};
+
+struct model {
+    struct place places[PLACES];
+    uint32_t granule_shift;
+};
+
+static struct hg_block random_block(struct random *r) {
+    uint64_t size = random_below(r, 8) ? random_below(r, HG_LEDGER_SMALL_LIMIT)
+                                       : random_of_bits(r, 47);
+    return (struct hg_block){.size = size,
+                             .site = 1 + (uint32_t)random_below(r, HG_MAX_SITES - 1),
+                             .birth = (uint32_t)random_below(r, 1u << HG_LEDGER_BIRTH_BITS)};
+}
+
+/* Some pages of heap: anywhere, at both ends of what the shadow covers, or above it. */
+static uintptr_t random_page(struct random *r) {
+    switch (random_below(r, 5)) {
+    case 0: return HG_PAGE;
+    case 1: return (UINT64_C(1) << HG_ADDRESS_BITS) - HG_PAGE * (4 + random_below(r, 3));
+    case 2: return (UINT64_C(1) << HG_ADDRESS_BITS) + random_of_bits(r, 62) * 2;
+    case 3: return 0x555555000000 + HG_PAGE * random_below(r, 1000);
+    default: return HG_PAGE + random_of_bits(r, HG_ADDRESS_BITS - 1);
+    }
+}
+
+static int compare_words(const void *a, const void *b) {
+    uintptr_t x = *(const uintptr_t *)a, y = *(const uintptr_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Addresses as an allocator gives them: each in a granule of its own, at its start or middle. */
+static void choose_places(struct model *m, struct random *r, uint32_t granule_shift) {
+    static uintptr_t granules[2 * PLACES];
+    uint32_t count = 0, used = 0;
+    uintptr_t page = 0;
+    m->granule_shift = granule_shift;
+    for (; count < 2 * PLACES; count++) {
+        if (count % 100 == 0) page = random_page(r);
+        granules[count] = (page + random_below(r, 4 * HG_PAGE)) >> granule_shift;
+    }
+    qsort(granules, count, sizeof *granules, compare_words);
+    for (uint32_t i = 1; i < count && used < PLACES; i++) {
+        if (granules[i] == granules[i - 1]) continue;
+        uintptr_t half = random_below(r, 2) << (granule_shift - 1);
+        m->places[used++] = (struct place){.address = (granules[i] << granule_shift) + half};
+    }
+    CHECK_EQUAL(used, PLACES);
+}
+
+static void check_same(struct hg_block got, struct hg_block wanted) {
+    CHECK_EQUAL(got.site, wanted.site);
+    if (!wanted.site) return;
+    CHECK_EQUAL(got.size, wanted.size);
+    CHECK_EQUAL(got.birth, wanted.birth);
+}
+
+static void put_at(struct place *place, struct hg_block block) {
+    struct hg_block replaced;
+    CHECK(hg_ledger_put(place->address, block, &replaced));
+    check_same(replaced, place->block);
+    place->block = block;
+}
+
+static void take_at(struct place *place) {
+    check_same(hg_ledger_take(place->address), place->block);
+    place->block = (struct hg_block){0};
+}
+
+/* One operation as the recorder makes them. A block whose free went unseen is put over, of either
+ * kind by either kind. */
+static void do_something(struct place *place, struct random *r) {
+    if (random_below(r, 2)) put_at(place, random_block(r));
+    else take_at(place);
+}
+
+static int compare_places(const void *a, const void *b) {
+    return compare_words(&((const struct place *)a)->address, &((const struct place *)b)->address);
+}
+
+static void check_file(struct model *m) {
+    struct reader reader;
+    reader_open(&reader, recording_path());
+    struct blocks blocks = reader_blocks(&reader);
+    size_t next = 0;
+    qsort(m->places, PLACES, sizeof *m->places, compare_places);
+    CHECK_EQUAL(reader.header.granule_shift, m->granule_shift);
+    for (uint32_t i = 0; i < PLACES; i++) {
+        const struct place *place = &m->places[i];
+        if (!place->block.site) continue;
+        CHECK(next < blocks.count);
+        const struct live_block *got = &blocks.list[next++];
+        CHECK_EQUAL(got->address, place->address);
+        check_same((struct hg_block){got->size, got->site, got->birth}, place->block);
+    }
+    CHECK_EQUAL(blocks.count, next);
+    free(blocks.list);
+    reader_close(&reader);
+}
+
+static void start_ledger(uint32_t granule_shift) {
+    begin_recording();
+    CHECK(hg_ledger_start(granule_shift));
+}
+
+static void random_operations(void) {
+    static struct model m;
+    for (uint32_t shift = 3; shift <= 5; shift++) {
+        struct random r = random_start(shift);
+        memset(&m, 0, sizeof m);
+        start_ledger(shift);
+        hg_ledger_suspect();
+        choose_places(&m, &r, shift);
+        for (uint32_t round = 0; round < 4; round++) {
+            for (uint32_t i = 0; i < 20000; i++) {
+                do_something(&m.places[random_below(&r, PLACES)], &r);
+            }
+            check_file(&m);
+        }
+        for (uint32_t i = 0; i < PLACES; i++) take_at(&m.places[i]);
+        check_file(&m);
+    }
+}
+
+/* While no free was missed, a put looks at the shadow alone; large blocks are still found. */
+static void replaces_small_blocks_unasked(void) {
+    struct hg_block small = {100, 7, 1}, large = {1 << 20, 8, 2}, replaced;
+    start_ledger(5);
+    CHECK(hg_ledger_put(0x10010, small, &replaced));
+    check_same(replaced, (struct hg_block){0});
+    CHECK(hg_ledger_put(0x10010, large, &replaced));
+    check_same(replaced, small);
+    CHECK(hg_ledger_put(0x10010, large, &replaced));
+    check_same(replaced, large);
+    check_same(hg_ledger_take(0x10010), large);
+    check_same(hg_ledger_take(0x10010), (struct hg_block){0});
+}
+
+static void extremes(void) {
+    static const uint64_t sizes[] = {0, 1, 65535, 65536, UINT64_MAX};
+    start_ledger(3);
+    for (uint32_t i = 0; i < 5; i++) {
+        struct hg_block block = {sizes[i], HG_MAX_SITES - 1, (1u << HG_LEDGER_BIRTH_BITS) - 1};
+        struct hg_block replaced;
+        CHECK(hg_ledger_put(0x7ffffffffff8, block, &replaced));
+        check_same(hg_ledger_take(0x7ffffffffff8), block);
+        check_same(hg_ledger_take(0x7ffffffffff8), (struct hg_block){0});
+    }
+    /* Never anything at addresses that no block was at. */
+    check_same(hg_ledger_take(8), (struct hg_block){0});
+    check_same(hg_ledger_take(UINTPTR_MAX), (struct hg_block){0});
+}
+
+/* A leaf covers a megabyte of heap; a block pays only for the sixteenth it is in. */
+static void reserves_only_what_is_used(void) {
+    enum { PART = HG_LEDGER_RECORDS * 8 / 16 };
+    struct hg_block block = {24, 9, 9}, replaced;
+    start_ledger(5);
+    uint64_t before = g_header->file_reserved_bytes;
+    for (uint32_t i = 0; i < 100; i++) {
+        CHECK(hg_ledger_put(0x40000000 + i * 32, block, &replaced));
+    }
+    CHECK_EQUAL(g_header->file_reserved_bytes - before, PART);
+    CHECK(hg_ledger_put(0x40000000 + 65536 * 3, block, &replaced)); /* same leaf, fourth part */
+    CHECK_EQUAL(g_header->file_reserved_bytes - before, 2 * PART);
+    for (uint32_t i = 0; i < 16; i++) {
+        CHECK(hg_ledger_put(0x40000000 + 65536 * i, block, &replaced));
+    }
+    CHECK_EQUAL(g_header->file_reserved_bytes - before, 16 * PART);
+    CHECK(hg_ledger_put(0x40100000, block, &replaced)); /* the next leaf */
+    CHECK_EQUAL(g_header->file_reserved_bytes - before, 17 * PART);
+    struct stat file;
+    CHECK_EQUAL(stat(recording_path(), &file), 0);
+    CHECK((uint64_t)file.st_blocks * 512 <= g_header->file_reserved_bytes + HG_STEP);
+    check_same(hg_ledger_take(0x50000000), (struct hg_block){0});
+    CHECK_EQUAL(g_header->file_reserved_bytes - before, 17 * PART);
+}
+
+static void work_on_own_places(void *argument, uint32_t number) {
+    struct model *m = argument;
+    struct random r = random_start(100 + number);
+    for (uint32_t i = 0; i < (SANITIZED ? 20000 : 100000); i++) {
+        uint32_t index = (uint32_t)random_below(&r, PLACES / 4) * 4 + number;
+        do_something(&m->places[index], &r);
+    }
+}
+
+/* Neighbours in one leaf belong to different threads. */
+static void threads_side_by_side(void) {
+    static struct model m;
+    struct random r = random_start(10);
+    start_ledger(4);
+    hg_ledger_suspect();
+    choose_places(&m, &r, 4);
+    run_threads(4, work_on_own_places, &m);
+    check_file(&m);
+}
+
+int main(void) {
+    reset_options();
+    RUN(random_operations);
+    RUN(replaces_small_blocks_unasked);
+    RUN(extremes);
+    RUN(reserves_only_what_is_used);
+    RUN(threads_side_by_side);
+    return 0;
+}

@@ -1,0 +1,131 @@
+/* Growing tables: records where they belong, reserved page by page, threads at the same slots. */
+#include "table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "options.h"
+#include "fixture.h"
+#include "reader.h"
+#include "recording.h"
+#include "test.h"
+
+static const uint32_t g_sizes[] = {1, 16, 112, 128, 384, 512, 4096};
+
+static void fill(void *record, uint32_t size, uint32_t index) {
+    for (uint32_t i = 0; i < size; i++) ((uint8_t *)record)[i] = (uint8_t)(index * 7 + i + 1);
+}
+
+static void check_record(const void *record, uint32_t size, uint32_t index) {
+    for (uint32_t i = 0; i < size; i++) {
+        if (((const uint8_t *)record)[i] != (uint8_t)(index * 7 + i + 1)) {
+            CHECK_EQUAL(((const uint8_t *)record)[i], (uint8_t)(index * 7 + i + 1));
+        }
+    }
+}
+
+/* Every record is written where a reader, who knows only `first` and the size, looks for it. */
+static void readers_find_records(void) {
+    for (uint32_t s = 0; s < sizeof g_sizes / sizeof *g_sizes; s++) {
+        struct hg_table table;
+        struct reader reader;
+        uint32_t size = g_sizes[s], count = 3 * HG_STEP / size;
+        begin_recording();
+        CHECK(hg_table_start(&table, HG_KIND_NODES, 3, size, count));
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t index = (uint32_t)((uint64_t)i * 7919 % count);
+            void *slot = hg_table_slot(&table, index);
+            CHECK(slot && slot == hg_table_at(&table, index));
+            fill(slot, size, index);
+        }
+        reader_open(&reader, recording_path());
+        struct table_copy copy = reader_table(&reader, HG_KIND_NODES, 3, size);
+        CHECK(copy.count >= count);
+        for (uint32_t i = 0; i < count; i++) {
+            check_record((uint8_t *)copy.records + (size_t)i * size, size, i);
+        }
+        free(copy.records);
+        reader_close(&reader);
+    }
+}
+
+static void reserves_pages_as_asked(void) {
+    struct hg_table table;
+    begin_recording();
+    CHECK(hg_table_start(&table, HG_KIND_COUNTERS, 0, 128, 10000));
+    uint64_t before = g_header->file_reserved_bytes;
+    CHECK(hg_table_slot(&table, 0) != NULL);
+    CHECK(hg_table_slot(&table, 31) != NULL);
+    CHECK_EQUAL(g_header->file_reserved_bytes - before, HG_PAGE);
+    CHECK(hg_table_slot(&table, 511) != NULL);
+    CHECK_EQUAL(g_header->file_reserved_bytes - before, 2 * HG_PAGE);
+    /* A record over a page's edge needs both. */
+    CHECK(hg_table_start(&table, HG_KIND_MODULES, 0, 112, 1000));
+    before = g_header->file_reserved_bytes;
+    CHECK(hg_table_slot(&table, 36) != NULL); /* bytes 4032 to 4143 */
+    CHECK_EQUAL(g_header->file_reserved_bytes - before, 2 * HG_PAGE);
+}
+
+static void is_bounded(void) {
+    struct hg_table table;
+    begin_recording();
+    CHECK(hg_table_start(&table, HG_KIND_NODES, 0, 16, 4096));
+    CHECK(hg_table_slot(&table, 4095) != NULL);
+    CHECK(hg_table_slot(&table, 4096) == NULL);
+    CHECK(hg_table_slot(&table, UINT32_MAX) == NULL);
+    CHECK_EQUAL(g_header->ladder, HG_LADDER_RECORDING);
+}
+
+static void refuses_beyond_the_budget(void) {
+    struct hg_table table;
+    g_options.memory_budget = 1 << 20;
+    begin_recording();
+    CHECK(hg_table_start(&table, HG_KIND_NODES, 0, 4096, 1000));
+    uint32_t index = 0;
+    while (hg_table_slot(&table, index)) index++;
+    CHECK_EQUAL(index, ((1 << 20) - HG_STEP) / HG_PAGE);
+    CHECK(hg_table_slot(&table, 0) != NULL); /* what is there stays */
+    CHECK_EQUAL(g_header->ladder_reason, HG_REASON_BUDGET);
+    reset_options();
+}
+
+#define SHARED 4096u
+
+static void count_up(void *argument, uint32_t number) {
+    struct random r = random_start(30 + number);
+    for (uint32_t i = 0; i < SHARED; i++) {
+        uint64_t *slot = hg_table_slot(argument, (uint32_t)random_below(&r, SHARED));
+        CHECK(slot != NULL);
+        hg_add_shared(slot, 1);
+    }
+}
+
+/* Threads that meet at a new extent must all end up in the one that readers see. */
+static void threads_share_extents(void) {
+    struct hg_table table;
+    for (uint32_t round = 0; round < 20; round++) {
+        struct reader reader;
+        uint64_t sum = 0;
+        begin_recording();
+        CHECK(hg_table_start(&table, HG_KIND_SITES, 0, 512, SHARED));
+        run_threads(4, count_up, &table);
+        reader_open(&reader, recording_path());
+        struct table_copy copy = reader_table(&reader, HG_KIND_SITES, 0, 512);
+        CHECK_EQUAL(copy.count, SHARED);
+        CHECK_EQUAL(reader.count, SHARED * 512 / HG_STEP);
+        for (uint64_t i = 0; i < SHARED; i++) sum += ((uint64_t *)copy.records)[i * 64];
+        CHECK_EQUAL(sum, 4 * SHARED);
+        free(copy.records);
+        reader_close(&reader);
+    }
+}
+
+int main(void) {
+    reset_options();
+    RUN(readers_find_records);
+    RUN(reserves_pages_as_asked);
+    RUN(is_bounded);
+    RUN(refuses_beyond_the_budget);
+    RUN(threads_share_extents);
+    return 0;
+}
