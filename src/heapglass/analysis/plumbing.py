@@ -4,8 +4,9 @@ The rule, in this order; a frame is plumbing when
  1. its module is the C library, the dynamic loader, the C++ runtime, an allocator, or heapglass;
  2. its function is an allocation entry point (malloc, strdup, operator new, ...) or what starts
     programs and threads, wherever it lives, so that statically linked programs read the same;
- 3. its function is in namespace std, __gnu_cxx or __cxxabiv1, or is a Rust allocation shim, or
-    comes from the sources of Rust's standard library;
+ 3. its function is in namespace std, __gnu_cxx or __cxxabiv1, is a Rust allocation shim, or comes
+    from the headers or sources of the C++ or Rust standard library (debug information names
+    inlined functions without their namespaces, and `core` and `alloc` are words anyone may use);
  4. its function is one the user named a wrapper.
 Wrappers of the program's own (xmalloc, g_malloc, sqlite3MemMalloc) are not guessed from their
 names: they answer for their memory until the user says otherwise.
@@ -44,43 +45,41 @@ _ENTRY_PREFIX = re.compile(r"__GI___libc_|__libc_|__GI_|__interceptor_|__|je_|tc
 _OPERATOR_NEW = re.compile(r"operator (new|delete)(\[\])?")
 _RUNTIME_NAMESPACES = ("std::", "__gnu_cxx::", "__cxxabiv1::")
 _RUST_SHIM = re.compile(r"__(rust|rdl|rg)_\w+")
-_RUST_SOURCES = re.compile(r"(^|/)(rustc/[0-9a-f]+/library|rust/deps/hashbrown-[^/]+|rustlib/src)/")
+_SOURCES = re.compile(
+    r"(^|/)(include/c\+\+|libstdc\+\+-v3|rustc/[0-9a-f]+/library|rustlib/src|rust/deps/hashbrown-[^/]+)/"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Plumbing:
-    """The rule above with the user's own wrappers, patterns that must match a whole name."""
+    """The rule above with the user's own wrappers, patterns that must match a whole name; code
+    without a name is matched as `module+0xoffset`."""
 
     wrappers: tuple[re.Pattern[str], ...] = ()
 
     def covers(self, frame: Frame) -> bool:
-        if _is_runtime_module(frame.module):
+        if _is_runtime(frame.function, frame.file, frame.module):
             return True
-        if not frame.function:
-            return False
-        name = qualified_name(frame.function)
-        return (
-            _is_entry(name)
-            or name.startswith(_RUNTIME_NAMESPACES)
-            or _is_rust(name, frame.file)
-            or any(wrapper.fullmatch(name) for wrapper in self.wrappers)
-        )
+        return bool(self.wrappers) and self._is_wrapper(frame)
+
+    def _is_wrapper(self, frame: Frame) -> bool:
+        name = qualified_name(frame.function) or f"{basename(frame.module)}+{frame.offset:#x}"
+        return any(wrapper.fullmatch(name) for wrapper in self.wrappers)
 
 
-@lru_cache(maxsize=4096)
-def _is_runtime_module(path: str) -> bool:
-    return _MODULES.fullmatch(basename(path)) is not None
+# A recording of a compiler has millions of frames and thousands of different ones.
+@lru_cache(maxsize=1 << 16)
+def _is_runtime(function: str, file: str, module: str) -> bool:
+    if _MODULES.fullmatch(basename(module)) or _SOURCES.search(file):
+        return True
+    name = qualified_name(function)
+    return (
+        _is_entry(name) or name.startswith(_RUNTIME_NAMESPACES) or bool(_RUST_SHIM.fullmatch(name))
+    )
 
 
 def _is_entry(name: str) -> bool:
-    if _OPERATOR_NEW.fullmatch(name):
+    if name in _ENTRIES or name in _STARTS or _OPERATOR_NEW.fullmatch(name):
         return True
     prefix = _ENTRY_PREFIX.match(name)
-    if name in _ENTRIES or name in _STARTS:
-        return True
     return prefix is not None and name[prefix.end() :] in _ENTRIES
-
-
-def _is_rust(name: str, file: str) -> bool:
-    """Rust's `alloc` and `core` are common words: only its own source files make them plumbing."""
-    return bool(_RUST_SHIM.fullmatch(name) or _RUST_SOURCES.search(file))

@@ -21,6 +21,7 @@ from rich.text import Text
 
 from heapglass.units import Units, parse_size
 from heapglass.views.glyphs import Glyphs, choose_glyphs
+from heapglass.views.locations import GAP, Location
 
 Part = str | tuple[str, str]  # a text, or a text and its style
 _LEAST_WIDTH = 60  # below it the columns have no room, and the terminal may wrap
@@ -104,6 +105,16 @@ def screen_size(
     return (max(_LEAST_WIDTH, int(columns)) if is_number else None), None
 
 
+def location_parts(location: Location) -> tuple[Part, ...]:
+    """Function, place and callers, each in its colour."""
+    gap = " " * GAP
+    return (
+        (location.function, "cyan"),
+        gap + location.place if location.place else "",
+        (gap + location.callers, "dim"),
+    )
+
+
 def chosen_units(args: argparse.Namespace) -> Units:
     return Units.SI if args.si else Units.IEC
 
@@ -123,8 +134,26 @@ def count_argument(text: str) -> int:
 
 
 def print_json(document: Mapping[str, Any]) -> None:
-    json.dump(document, sys.stdout, indent=1)
-    sys.stdout.write("\n")
+    """One key per line, and one item per line of each list: a table can be large, and reads well
+    with line-oriented tools."""
+    write = sys.stdout.write
+    separator = "{"
+    for key, value in document.items():
+        write(f"{separator}\n{json.dumps(key)}: ")
+        if isinstance(value, list) and value:
+            _print_items(value)
+        else:
+            write(json.dumps(value))
+        separator = ","
+    write("\n}\n")
+
+
+def _print_items(items: Sequence[Any]) -> None:
+    separator = "["
+    for item in items:
+        sys.stdout.write(f"{separator}\n{json.dumps(item)}")
+        separator = ","
+    sys.stdout.write("\n]")
 
 
 def _tolerant(stream: TextIO) -> TextIO:

@@ -15,6 +15,7 @@ from heapglass.cli.output import (
     add_output_options,
     chosen_units,
     count_argument,
+    location_parts,
     open_screen,
     print_json,
 )
@@ -30,7 +31,7 @@ from heapglass.units import (
 from heapglass.views.documents import summary_document
 from heapglass.views.histogram import draw_bars, lifetime_label, size_label
 from heapglass.views.labels import chain_text, shorten
-from heapglass.views.locations import GAP, locate_sites
+from heapglass.views.locations import locate_sites
 from heapglass.views.rows import SiteRow
 from heapglass.views.summary import (
     SummaryQuery,
@@ -45,6 +46,8 @@ HELP = "show what a recording holds: totals, peak and the sites that matter most
 
 _PIPE_WIDTH = 100  # where bars and columns end when nothing else does
 _TWO_COLUMNS_FROM = 120
+_CHAIN_BESIDE_FROM = 60  # else callers have a line of their own
+_CHAIN_INDENT = 12
 _TITLES = {
     Remainder.LIVE: "Live now",
     Remainder.LEAKED: "Leaked",
@@ -177,18 +180,15 @@ def _numbers(screen: Screen, size: int, whole: int, blocks: int) -> str:
 
 
 def _print_sites(screen: Screen, rows: Sequence[SiteRow], numbers: Sequence[str]) -> None:
-    indent = len(numbers[0])
-    room = None if screen.width is None else screen.width - indent
-    chain_room = (room or _PIPE_WIDTH) - GAP
-    locations = locate_sites(rows, room, screen.glyphs)
+    room = None if screen.width is None else screen.width - len(numbers[0])
+    chain_room = (screen.width or _PIPE_WIDTH) - _CHAIN_INDENT
+    locations = locate_sites(rows, room, screen.glyphs, _CHAIN_BESIDE_FROM)
     is_beside = any(location.callers for location in locations)
-    for row, number, where in zip(rows, numbers, locations, strict=True):
-        gap = " " * GAP
-        place = (where.place + gap, "")
-        screen.line(number, (where.function, "cyan"), gap, place, (where.callers, "dim"))
+    for row, number, location in zip(rows, numbers, locations, strict=True):
+        screen.line(number, *location_parts(location))
         if row.callers and not is_beside:
             chain = chain_text(row.callers, chain_room, screen.glyphs)
-            screen.line((" " * (indent + GAP) + chain, "dim"))
+            screen.line((" " * _CHAIN_INDENT + chain, "dim"))
 
 
 def _print_histograms(screen: Screen, view: SummaryView) -> None:

@@ -15,6 +15,7 @@ from heapglass.cli.output import (
     add_output_options,
     chosen_units,
     count_argument,
+    location_parts,
     open_screen,
     print_json,
     size_argument,
@@ -190,14 +191,7 @@ def _print_row(
         (number + gap, "green" if column.is_bar else "bold" if column.is_sorted else "")
         for column, number in zip(columns, numbers, strict=True)
     ]
-    screen.line(
-        *parts,
-        (location.function, "cyan"),
-        gap,
-        location.place,
-        gap,
-        (location.callers, "dim"),
-    )
+    screen.line(*parts, *location_parts(location))
 
 
 def _print_stack(screen: Screen, row: SiteRow) -> None:

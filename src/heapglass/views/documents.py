@@ -5,8 +5,8 @@ Keys are only ever added; a change of meaning gets a new number in `schema`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
+from functools import lru_cache
 from typing import Any
 
 from heapglass.analysis.grouping import Group
@@ -124,32 +124,28 @@ def _recorder(recorder: Recorder, losses: Losses) -> Document:
 
 
 def _site(row: SiteRow) -> Document:
+    index = row.responsible_index
     return {
         "id": row.site,
         **asdict(row.counters),
-        "responsible": _responsible_index(row),
+        "responsible": index if index >= 0 else None,
         "cut": cut_text(row.stack.cut) if row.stack.cut is not None else None,
-        "stack": _stack(row.stack.frames),
+        "stack": [_frame(frame) for frame in row.stack.frames],
     }
 
 
-def _responsible_index(row: SiteRow) -> int | None:
-    return None if row.responsible is None else row.stack.frames.index(row.responsible)
-
-
-def _stack(frames: Sequence[Frame]) -> list[Document]:
-    return [
-        {
-            "function": frame.function,
-            "file": frame.file,
-            "line": frame.line,
-            "module": frame.module,
-            "address": frame.address,
-            "offset": frame.offset,
-            "inlined": frame.is_inlined,
-        }
-        for frame in frames
-    ]
+# Stacks share most of their frames, and with this what is made of them, too.
+@lru_cache(maxsize=1 << 16)
+def _frame(frame: Frame) -> Document:
+    return {
+        "function": frame.function,
+        "file": frame.file,
+        "line": frame.line,
+        "module": frame.module,
+        "address": frame.address,
+        "offset": frame.offset,
+        "inlined": frame.is_inlined,
+    }
 
 
 def _group(group: Group) -> Document:

@@ -14,9 +14,10 @@ from heapglass.analysis.leaks import Remainder, call_remainder
 from heapglass.analysis.order import SortKey, size_column
 from heapglass.analysis.plumbing import Plumbing
 from heapglass.analysis.stacks import responsible_frame
-from heapglass.model import HeapSource
+from heapglass.model import Frame, HeapSource
 from heapglass.views.caveats import list_caveats
 from heapglass.views.naming import Resolver, name_stacks
+from heapglass.views.responsible import find_responsible_frames
 from heapglass.views.rows import SiteRow, build_rows
 from heapglass.views.selection import Selection, TableQuery, select_sites
 
@@ -38,10 +39,15 @@ def build_groups(
     source: HeapSource, resolver: Resolver, query: TableQuery, by: GroupBy
 ) -> GroupView:
     chosen = select_sites(source, resolver, query)
-    if not chosen.stacks and (by is not GroupBy.THREAD or query.has_members):
+    if not chosen.stacks and query.has_members:
         chosen = replace(chosen, stacks=name_stacks(source, resolver, chosen.ids()))
-    groups = _at_least(_group(source, chosen, query, by), chosen.sort, query.min_bytes)
-    shown = groups[: query.limit] if query.limit else groups
+    if by is GroupBy.THREAD:
+        groups = group_threads(source.sites_by_shard(), source.threads, chosen.ids())
+    else:
+        frames = _frames(source, resolver, chosen, query)
+        groups = group_sites(take_rows(chosen.table, chosen.rows), frames, by)
+    ordered = _at_least(sort_groups(groups, chosen.sort), chosen.sort, query.min_bytes)
+    shown = ordered[: query.limit] if query.limit else ordered
     nothing = sum_counters(chosen.table, chosen.rows[:0])
     return GroupView(
         caveats=list_caveats(source, query.units),
@@ -50,20 +56,18 @@ def build_groups(
         remainder=call_remainder(source.process.state),
         rows=tuple(shown),
         members=_members(chosen, shown, query.plumbing) if query.has_members else (),
-        matched=len(groups),
-        sum=reduce(add_counters, (one.counters for one in groups), nothing),
+        matched=len(ordered),
+        sum=reduce(add_counters, (one.counters for one in ordered), nothing),
         warnings=tuple(resolver.warnings),
     )
 
 
-def _group(source: HeapSource, chosen: Selection, query: TableQuery, by: GroupBy) -> list[Group]:
-    if by is GroupBy.THREAD:
-        groups = group_threads(source.sites_by_shard(), source.threads, chosen.ids())
-    else:
-        stacks = chosen.stacks
-        frames = {site: responsible_frame(stacks[site], query.plumbing) for site in chosen.ids()}
-        groups = group_sites(take_rows(chosen.table, chosen.rows), frames, by)
-    return sort_groups(groups, chosen.sort)
+def _frames(
+    source: HeapSource, resolver: Resolver, chosen: Selection, query: TableQuery
+) -> dict[int, Frame | None]:
+    if not chosen.stacks:
+        return find_responsible_frames(source, resolver, chosen.ids(), query.plumbing)
+    return {site: responsible_frame(chosen.stacks[site], query.plumbing) for site in chosen.ids()}
 
 
 def _at_least(groups: list[Group], sort: SortKey, min_bytes: int) -> list[Group]:

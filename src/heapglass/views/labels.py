@@ -76,7 +76,7 @@ def shorten(text: str, width: int, glyphs: Glyphs) -> str:
         return text
     room = width - len(glyphs.ellipsis)
     if room <= 0:
-        return text[:width]
+        return text[: max(0, width)]
     tail = (room * 2 + 2) // 3
     return text[: room - tail] + glyphs.ellipsis + text[-tail:]
 
@@ -86,7 +86,7 @@ def shorten_path(text: str, width: int | None, glyphs: Glyphs) -> str:
     if width is None or len(text) <= width:
         return text
     room = width - len(glyphs.ellipsis)
-    return glyphs.ellipsis + text[-room:] if room > 0 else text[:width]
+    return glyphs.ellipsis + text[-room:] if room > 0 else text[: max(0, width)]
 
 
 def chain_text(callers: Sequence[Frame], width: int | None, glyphs: Glyphs) -> str:

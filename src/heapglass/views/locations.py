@@ -21,8 +21,9 @@ from heapglass.views.labels import (
 from heapglass.views.rows import SiteRow
 
 GAP = 2  # between columns
-_MIN_CHAIN = 24  # less room says too little
-_WIDE = 80  # from here on callers get their share
+_MIN_CHAIN = 14  # less room says too little
+_MIN_NAME = 16  # likewise
+_WIDE = 64  # from here on callers get their share
 _PLACES_FROM = 28  # below it the function needs all there is
 
 
@@ -36,28 +37,37 @@ class Location:
 
 
 def locate_sites(
-    rows: Sequence[SiteRow], width: int | None, glyphs: Glyphs
+    rows: Sequence[SiteRow], width: int | None, glyphs: Glyphs, min_chain: int = _MIN_CHAIN
 ) -> tuple[Location, ...]:
-    """Function, place and, where there is room, callers. Without a width nothing is cut, and
-    callers are left to `--stacks`."""
+    """Function, place and, from `min_chain` characters of room on, callers. Without a width
+    nothing is cut, and callers are left to `--stacks`."""
     if width is None:
         return tuple(_whole(row) for row in rows)
     places = [place_text(row.responsible) if row.responsible else "" for row in rows]
     place_width = _place_width(places, width)
     room = width - place_width - (GAP if place_width else 0)
-    if width >= _WIDE:
-        room //= 2
-    names = [_site_name(row, room, glyphs) for row in rows]
+    names = [_site_name(row, room - _reserve(rows, places, room), glyphs) for row in rows]
     name_width = max(map(len, names), default=0)
-    rest = width - name_width - place_width - 2 * GAP
+    rest = room - name_width - GAP
     return tuple(
         Location(
             name.ljust(name_width),
             shorten_path(place, place_width, glyphs).ljust(place_width),
-            chain_text(row.callers, rest, glyphs) if rest >= _MIN_CHAIN else "",
+            chain_text(row.callers, rest, glyphs) if rest >= min_chain else "",
         )
         for row, name, place in zip(rows, names, places, strict=True)
     )
+
+
+def _reserve(rows: Sequence[SiteRow], places: Sequence[str], room: int) -> int:
+    """What functions must leave of `room` for callers: half where there is plenty; where there is
+    not, just enough to tell rows apart that function and place do not, if that can be had."""
+    if room >= _WIDE:
+        return room // 2
+    frames = [row.responsible for row in rows]
+    seen = {(frame and frame.function, place) for frame, place in zip(frames, places, strict=True)}
+    has_room = room - _MIN_CHAIN - GAP >= _MIN_NAME
+    return _MIN_CHAIN + GAP if has_room and len(seen) < len(rows) else 0
 
 
 def locate_groups(

@@ -16,27 +16,26 @@ class SiteRow:
     site: int
     counters: Counters
     stack: NamedStack
-    responsible: Frame | None  # None for a stack without frames
-    callers: tuple[Frame, ...]  # of the responsible frame, nearest first, without plumbing
+    responsible_index: int  # in the stack; -1 for a stack without frames
+    plumbing: Plumbing
+
+    @property
+    def responsible(self) -> Frame | None:
+        return self.stack.frames[self.responsible_index] if self.responsible_index >= 0 else None
+
+    @property
+    def callers(self) -> tuple[Frame, ...]:
+        """Of the responsible frame, nearest first, without plumbing."""
+        outer = self.stack.frames[self.responsible_index + 1 :]
+        return tuple(frame for frame in outer if not self.plumbing.covers(frame))
 
 
 def build_rows(
     table: SiteTable, rows: Rows, stacks: Mapping[int, NamedStack], plumbing: Plumbing
 ) -> tuple[SiteRow, ...]:
-    return tuple(_build_row(table, int(row), stacks, plumbing) for row in rows)
-
-
-def _build_row(
-    table: SiteTable, row: int, stacks: Mapping[int, NamedStack], plumbing: Plumbing
-) -> SiteRow:
-    site = int(table.id[row])
-    stack = stacks[site]
-    index = find_responsible(stack, plumbing)
-    outer = stack.frames[index + 1 :] if index >= 0 else ()
-    return SiteRow(
-        site,
-        counters_at(table, row),
-        stack,
-        stack.frames[index] if index >= 0 else None,
-        tuple(frame for frame in outer if not plumbing.covers(frame)),
-    )
+    built = []
+    for row in rows.tolist():
+        site = int(table.id[row])
+        index = find_responsible(stacks[site], plumbing)
+        built.append(SiteRow(site, counters_at(table, row), stacks[site], index, plumbing))
+    return tuple(built)

@@ -70,7 +70,9 @@ def build_summary(source: HeapSource, resolver: Resolver, query: SummaryQuery) -
 
 def command_text(process: Process) -> str:
     """The command line as it could be typed, or the executable where it is not known."""
-    return printable(shlex.join(process.argv) if process.argv else process.executable)
+    if not process.argv:
+        return printable(process.executable)
+    return printable(" ".join(_quote(argument) for argument in process.argv))
 
 
 def state_text(process: Process) -> str:
@@ -89,6 +91,13 @@ def state_text(process: Process) -> str:
             return f"killed, last seen after {duration}"
         case ProcessState.EXEC:
             return f"became another program after {duration}"
+
+
+def _quote(argument: str) -> str:
+    """As `shlex.quote`, but with double quotes where these leave the argument readable."""
+    if "'" in argument and not set(argument) & set('"$`\\!'):
+        return f'"{argument}"'
+    return shlex.quote(argument)
 
 
 def _signal_text(number: int | None) -> str:

@@ -4,7 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heapglass.analysis.names import elide_arguments, fold_clones, qualified_name
+from heapglass.analysis.names import (
+    elide_arguments,
+    fold_clones,
+    qualified_name,
+    split_scopes,
+)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +88,23 @@ def test_template_arguments_are_elided(name: str, elided: str) -> None:
     assert elide_arguments(name, "~") == elided
 
 
+@pytest.mark.parametrize(
+    ("name", "scopes"),
+    [
+        ("main", ["main"]),
+        ("a::b<c::d>::e", ["a", "b<c::d>", "e"]),
+        ("(anonymous namespace)::f", ["(anonymous namespace)", "f"]),
+        ("a::operator std::string", ["a", "operator std", "string"]),
+        ("::f", ["", "f"]),
+        ("", [""]),
+    ],
+)
+def test_scopes_are_split_outside_of_brackets(name: str, scopes: list[str]) -> None:
+    assert split_scopes(name) == scopes
+
+
 @given(st.text(alphabet="ab:<>()[]{} ,&*-.operatorconst", max_size=60))
 def test_no_text_is_too_odd(text: str) -> None:
     assert qualified_name(text) in text
+    assert "::".join(split_scopes(text)) == text
     assert len(elide_arguments(text, "~")) <= len(text) + text.count("<")

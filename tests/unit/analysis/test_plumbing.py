@@ -6,6 +6,7 @@ import pytest
 
 from heapglass.analysis.plumbing import Plumbing
 from heapglass.analysis.stacks import NamedStack, find_responsible, responsible_frame
+from heapglass.model import Frame
 from unit.fake_source import frame
 
 RULE = Plumbing()
@@ -85,6 +86,25 @@ def test_rust_library_code_is_told_by_its_sources() -> None:
     library = "/rustc/90b35a6239c3d8bdabc530a6a0816f7ff89a0aaf/library/alloc/src/vec/mod.rs"
     assert RULE.covers(frame("alloc::vec::Vec<T>::push", library, 10))
     assert not RULE.covers(frame("alloc::vec::Vec<T>::push", "src/main.rs", 10))
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "/usr/include/c++/12/bits/invoke.h",
+        "/opt/include/c++/v1/vector",
+        "../libstdc++-v3/a.cc",
+    ],
+)
+def test_header_code_inlined_without_its_namespace_is_told_by_its_file(file: str) -> None:
+    assert RULE.covers(frame("__invoke_impl<void, main()::<lambda()> >", file, 61, inlined=True))
+    assert not RULE.covers(frame("operator()", "/src/include/main.cc", 15))
+
+
+def test_code_without_a_name_can_be_a_wrapper_too() -> None:
+    unnamed = Frame("", "", 0, "/usr/lib/libsqlite3.so.0", 0x7F00A7504, 0xA7504)
+    assert not RULE.covers(unnamed)
+    assert Plumbing((re.compile(r"libsqlite3.*\+0xa7504"),)).covers(unnamed)
 
 
 def test_named_wrappers_join_the_plumbing() -> None:

@@ -134,6 +134,13 @@ def test_table_has_all_sites_and_whole_stacks(run: Run) -> None:
     assert [frame["inlined"] for frame in by_id[2]["stack"][:3]] == [False, True, False]
 
 
+def test_each_site_has_a_line(run: Run) -> None:
+    _, output, _ = run(sample_heap(), "table", "x", "--json")
+    sites = [line for line in output.splitlines() if line.startswith('{"id"')]
+    assert len(sites) == len(SITES)
+    assert json.loads(sites[0].rstrip(","))["id"] == 2
+
+
 def test_table_keeps_to_a_limit_when_told(run: Run) -> None:
     found = document(run, sample_heap(), "table", "x", "--limit", "2")
     assert len(found["sites"]) == 2

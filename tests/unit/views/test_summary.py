@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
 from heapglass.model import ProcessState
@@ -49,5 +51,9 @@ def test_how_the_process_stands(
 
 def test_the_command_could_be_typed_but_moves_no_cursor() -> None:
     assert command_text(FakeSource(argv=("a", "b c")).process) == "a 'b c'"
+    sql = FakeSource(argv=("sqlite3", "select 'x'")).process
+    assert command_text(sql) == "sqlite3 \"select 'x'\""
+    tricky = FakeSource(argv=("echo", "it's $HOME")).process
+    assert shlex.split(command_text(tricky)) == ["echo", "it's $HOME"]
     assert command_text(FakeSource(argv=("a\x1b[0m",)).process).isprintable()
     assert command_text(FakeSource(argv=()).process) == "/usr/bin/app"
