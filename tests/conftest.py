@@ -1,66 +1,15 @@
-"""Fixtures for all tests: the native library, and the command run as a user would."""
+"""Fixtures for all tests: the native library, and the command in a directory of its own."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-import heapglass
-from heapglass.launch.library import library_path
+pytest.register_assert_rewrite("harness")
 
-TIMEOUT_SECONDS = 120
-
-
-@dataclass(frozen=True, slots=True)
-class Cli:
-    """`heapglass` in a directory of its own."""
-
-    directory: Path
-
-    def argv(self, *arguments: str | Path) -> list[str]:
-        return [sys.executable, "-m", "heapglass", *map(str, arguments)]
-
-    def environment(self, changes: Mapping[str, str] | None = None) -> dict[str, str]:
-        source = str(Path(heapglass.__file__).parent.parent)
-        return os.environ | {"PYTHONPATH": source, "PYTHONSAFEPATH": "1"} | dict(changes or {})
-
-    def __call__(
-        self,
-        *arguments: str | Path,
-        environment: Mapping[str, str] | None = None,
-        stdin: str = "",
-        cwd: Path | None = None,
-    ) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            self.argv(*arguments),
-            cwd=cwd or self.directory,
-            env=self.environment(environment),
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_SECONDS,
-            check=False,
-        )
-
-    def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            self.argv(*arguments),
-            cwd=self.directory,
-            env=self.environment(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def recordings(self) -> list[Path]:
-        return sorted(self.directory.glob("*.heapglass*"))
+from harness.cli import Cli  # noqa: E402 (rewritten only when imported after the line above)
+from heapglass.launch.library import library_path  # noqa: E402
 
 
 @pytest.fixture(scope="session")

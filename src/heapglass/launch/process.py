@@ -6,6 +6,7 @@ dispositions; what is sent to the launcher alone reaches it.
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import time
@@ -13,10 +14,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from heapglass.errors import LaunchError
-
-# The interpreter ignores these from its start on; the program must not inherit that. (What they
-# were before is not to be found out: a program started with SIGPIPE ignored gets the default.)
-_IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 # Never handed on: they cannot be caught, stop the whole job anyway, or are about ourselves.
 _OURS = {
@@ -58,18 +55,27 @@ class RecordedProcess:
     def __init__(
         self, path: str, argv: tuple[str, ...], environment: Mapping[bytes, bytes]
     ) -> None:
-        # An inherited "ignore" would have the kernel throw the exit status away. (POSIX leaves
-        # open whether a program may inherit it.)
-        if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        # An inherited "ignore" would have the kernel throw the exit status away.
+        ignores_children = signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
-        try:
-            self.pid = os.posix_spawn(
-                path, argv, environment, setsigmask=mask, setsigdef=_IGNORED_BY_PYTHON
-            )
-        except OSError as error:
+        reader, writer = os.pipe()  # closed by a successful exec
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                _restore_signals(mask, ignores_children=ignores_children)
+                os.execve(path, argv, environment)
+            except OSError as error:
+                os.write(writer, b"%d" % (error.errno or errno.EINVAL))
+            finally:
+                os._exit(127)
+        os.close(writer)
+        with open(reader, "rb") as pipe:
+            failure = pipe.read()
+        if failure:
+            os.waitpid(self.pid, 0)
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-            raise _start_error(argv[0], error) from None
+            raise _start_error(argv[0], int(failure))
 
     def wait(self) -> Ending:
         """Until the program has ended; job control works as without us in between."""
@@ -101,10 +107,26 @@ class RecordedProcess:
             os.kill(self.pid, signal.SIGCONT)
 
 
-def _start_error(name: str, error: OSError) -> LaunchError:
-    if isinstance(error, FileNotFoundError):
+def _restore_signals(mask: set[int], *, ignores_children: bool) -> None:
+    """Undo, in the child, what the interpreter did to signals at its start, and what we did since.
+
+    What SIGPIPE and SIGXFSZ were before, the interpreter does not tell: a program that would have
+    inherited them ignored gets the default.
+    """
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    # Its handler would swallow a ^C that comes before the exec.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if ignores_children:
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _start_error(name: str, number: int) -> LaunchError:
+    if number == errno.ENOENT:
         return LaunchError(f"{name} cannot be run: its interpreter or loader is missing", 127)
-    return LaunchError(f"{name} cannot be run: {error.strerror}", 126)
+    return LaunchError(f"{name} cannot be run: {os.strerror(number)}", 126)
 
 
 def _ending(status: int) -> Ending:

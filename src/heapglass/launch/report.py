@@ -30,11 +30,18 @@ LOSS_WORDS = {
     "thread": "events of threads without a record",
 }
 
+REASON_WORDS = {
+    "disk_full": "there was no space left for the file",
+    "budget": "the recording reached its size limit",
+    "no_memory": "the kernel refused memory",
+    "internal": "a check inside the recorder failed",
+}
+
 
 def closing_lines(glances: Sequence[Glance], pid: int, directory: str) -> Iterator[str]:
     """For the process `pid` that was started, then for the others, as seen from `directory`."""
     if not glances:
-        yield "nothing was recorded: no process of it loaded the library"
+        yield "nothing was recorded: nothing was allocated where the library could see it"
         return
     main = next((g for g in reversed(glances) if g.header.pid == pid), None)
     if main is None:
@@ -57,7 +64,9 @@ def _main_lines(main: Glance, directory: str) -> Iterator[str]:
     if main.losses:
         yield "not seen, or only in part: " + ", ".join(_losses(main))
     if main.reason:
-        yield f"the recording stands at '{main.ladder}' because of {main.reason}"
+        since = format_duration(main.header.ladder_ns)
+        why = REASON_WORDS.get(main.reason, main.reason)
+        yield f"recording is incomplete ({main.ladder}) from {since} on: {why}"
     yield f"recorded in {(name := short_name(main.path, directory))}; see: heapglass summary {name}"
 
 

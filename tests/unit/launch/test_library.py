@@ -30,7 +30,7 @@ def link_directory(library: Path) -> Path:
 
 def test_missing_library_is_explained(tmp_path: Path) -> None:
     for find in (library_path, include_directory):
-        with pytest.raises(LaunchError, match="is missing: .*make setup") as caught:
+        with pytest.raises(LaunchError, match=r"is missing: .*make setup") as caught:
             find(str(tmp_path))
         assert caught.value.exit_code == 125
 

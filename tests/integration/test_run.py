@@ -1,0 +1,437 @@
+"""`heapglass run` as its user meets it: the program is left alone, and the recording is there."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.cli import Cli
+from heapglass.recording.glance import glance
+
+STATUS = "import re; print(*re.findall(r'Sig(?:Blk|Ign|Cgt):.*', open('/proc/self/status').read()))"
+REPORT_SIGNALS = """
+import signal, sys, time
+seen = []
+signal.signal(signal.{name}, lambda number, _: seen.append(number))
+print("ready", flush=True)
+end = time.monotonic() + 30
+while not seen and time.monotonic() < end: time.sleep(0.01)
+time.sleep(0.2)
+print(*seen, flush=True)
+sys.exit(7)
+"""
+
+
+def bare(*argv: str, **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(argv, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload, no-any-return]
+
+
+def only(paths: list[Path]) -> Path:
+    (path,) = paths
+    return path
+
+
+# ---- the program ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("code", [0, 1, 3, 125, 255])
+def test_exit_code_is_the_programs(cli: Cli, code: int) -> None:
+    assert cli("run", "sh", "-c", f"exit {code}").returncode == code
+
+
+@pytest.mark.parametrize("name", ["TERM", "KILL", "SEGV"])
+def test_signal_gives_128_and_its_number(cli: Cli, name: str) -> None:
+    number = getattr(signal, f"SIG{name}")
+    assert cli("run", "sh", "-c", f"ulimit -c 0; kill -{name} $$").returncode == 128 + number
+
+
+@pytest.mark.parametrize(
+    ("command", "code"), [("./missing", 127), ("missing-too", 127), ("/", 126), ("./plain", 126)]
+)
+def test_program_that_does_not_start_is_told_apart(cli: Cli, command: str, code: int) -> None:
+    (cli.directory / "plain").write_text("no program")
+    done = cli("run", command)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert re.fullmatch(r"heapglass: .*\n", done.stderr)
+
+
+def test_script_whose_interpreter_is_missing_is_127(cli: Cli) -> None:
+    script = cli.directory / "script"
+    script.write_text("#!/no/such/interpreter\n")
+    script.chmod(0o755)
+    done = cli("run", "-q", "./script")
+    assert done.returncode == 127
+    assert "its interpreter or loader is missing" in done.stderr
+
+
+def test_input_and_output_are_the_programs_own(cli: Cli) -> None:
+    done = cli("run", "-q", "cat", stdin="through\n")
+    assert (done.stdout, done.stderr) == ("through\n", "")
+
+
+def test_arguments_arrive_as_given(cli: Cli) -> None:
+    code = "import sys; print(sys.argv[1:])"
+    words = ["", "a b", "--", "-q", "\udcff", "%p", "*"]
+    done = cli("run", "-q", "--", sys.executable, "-c", code, *words)
+    assert done.stdout == f"{words}\n"
+
+
+def test_environment_differs_only_in_what_the_library_needs(cli: Cli) -> None:
+    plain = bare("env", "-0", env=cli.environment()).stdout.split("\0")
+    under = cli("run", "-q", "env", "-0").stdout.split("\0")
+    added = {entry.partition("=")[0] for entry in set(under) - set(plain)}
+    assert set(plain) <= set(under)
+    assert {name for name in added if not name.startswith("HEAPGLASS_")} <= {"LD_PRELOAD"}
+
+
+def test_signals_are_as_without_us(cli: Cli) -> None:
+    argv = (sys.executable, "-S", "-c", STATUS)
+    shell = f"trap '' USR1; exec {shlex.join(['env', '--block-signal=USR2'])} "
+    plain = bare("sh", "-c", shell + shlex.join(argv), env=cli.environment())
+    under = bare(
+        *("sh", "-c", shell + shlex.join(cli.argv("run", "-q", *argv))),
+        env=cli.environment(),
+        cwd=cli.directory,
+    )
+    assert plain.stdout
+    assert under.stdout == plain.stdout
+
+
+def test_ignored_children_stay_ignored(cli: Cli) -> None:
+    """With SIGCHLD ignored the kernel reaps by itself; our own child's end must still be seen."""
+    code = (
+        "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN);"
+        "os.execv(sys.argv[1], sys.argv[1:])"
+    )
+    command = cli.argv("run", "-q", sys.executable, "-S", "-c", f"{STATUS}; raise SystemExit(6)")
+    done = bare(sys.executable, "-c", code, *command, env=cli.environment(), cwd=cli.directory)
+    ignored = int(done.stdout.split()[3], 16)
+    assert ignored & 1 << signal.SIGCHLD - 1
+    assert done.returncode == 6
+
+
+def test_broken_pipe_ends_the_program(cli: Cli) -> None:
+    """The interpreter ignores SIGPIPE; the program must not."""
+    command = shlex.join(cli.argv("run", "-q", "yes"))
+    done = bare(
+        "bash",
+        "-c",
+        f"{command} | head -1; echo ${{PIPESTATUS[0]}}",
+        cwd=cli.directory,
+        env=cli.environment(),
+    )
+    assert done.stdout == f"y\n{128 + signal.SIGPIPE}\n"
+
+
+def test_descriptors_are_as_without_us(cli: Cli) -> None:
+    code = "import os; print(sorted(os.listdir('/proc/self/fd')))"
+    argv = (sys.executable, "-S", "-c", code)
+    assert cli("run", "-q", *argv).stdout == bare(*argv).stdout
+
+
+def test_process_group_and_session_are_kept(cli: Cli) -> None:
+    code = "import os; print(os.getpgrp(), os.getsid(0))"
+    done = cli("run", "-q", sys.executable, "-S", "-c", code)
+    assert done.stdout == f"{os.getpgrp()} {os.getsid(0)}\n"
+
+
+# ---- signals ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT", "SIGUSR1", "SIGUSR2"])
+def test_signal_sent_to_us_reaches_the_program(cli: Cli, name: str) -> None:
+    process = cli.start("run", "-q", sys.executable, "-c", REPORT_SIGNALS.format(name=name))
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    number = getattr(signal, name)
+    process.send_signal(number)
+    out, errors = process.communicate(timeout=60)
+    assert (out, errors, process.returncode) == (f"{int(number)}\n", "", 7)
+
+
+def test_alarm_set_before_us_is_the_programs(cli: Cli) -> None:
+    command = cli.argv("run", "-q", "sleep", "60")
+    code = "import os, signal, sys; signal.alarm(1); os.execv(sys.argv[1], sys.argv[1:])"
+    done = bare(sys.executable, "-c", code, *command, env=cli.environment(), cwd=cli.directory)
+    assert done.returncode == 128 + signal.SIGALRM
+
+
+class Terminal:
+    """An interactive shell on a terminal of its own, which does not echo what is typed."""
+
+    def __init__(self, cli: Cli) -> None:
+        environment = cli.environment({"PS1": "", "HISTFILE": "/dev/null"})
+        self._pid, self._fd = pty.fork()
+        if self._pid == 0:
+            os.chdir(cli.directory)
+            words = ["bash", "--norc", "--noprofile", "--noediting", "-i"]
+            os.execvpe("bash", words, environment)
+        self._seen = ""
+        self.type("stty -echo; echo set\n")
+        self.expect(r"(?m)^set\r?$")
+
+    def type(self, text: str) -> None:
+        os.write(self._fd, text.encode())
+
+    def expect(self, pattern: str) -> None:
+        """Wait for output that matches, behind what was expected before."""
+        end = time.monotonic() + 30
+        while not (match := re.search(pattern, self._seen)):
+            readable, _, _ = select.select([self._fd], [], [], end - time.monotonic())
+            assert readable, f"{pattern!r} not in {self._seen!r}"
+            self._seen += os.read(self._fd, 4096).decode(errors="replace")
+        self._seen = self._seen[match.end() :]
+
+    def close(self) -> None:
+        os.kill(self._pid, signal.SIGKILL)
+        os.close(self._fd)
+        os.waitpid(self._pid, 0)
+
+
+@pytest.fixture
+def terminal(cli: Cli) -> Iterator[Terminal]:
+    opened = Terminal(cli)
+    yield opened
+    opened.close()
+
+
+def test_keys_reach_the_program_once(cli: Cli, terminal: Terminal) -> None:
+    code = REPORT_SIGNALS.format(name="SIGINT")
+    (cli.directory / "program.py").write_text(code)
+    command = shlex.join(cli.argv("run", sys.executable, "program.py"))
+    terminal.type(f"{command}; echo code=$?\n")
+    terminal.expect("ready")
+    terminal.type("\x03")
+    terminal.expect(r"(?m)^2\r?$")
+    terminal.expect("recorded in ")
+    terminal.expect("code=7")
+
+
+def test_job_stops_and_goes_on(cli: Cli, terminal: Terminal) -> None:
+    command = shlex.join(cli.argv("run", "-q", "cat"))
+    terminal.type(f"{command}; echo code=$?\n")
+    terminal.type("one\n")
+    terminal.expect("one")
+    terminal.type("\x1a")
+    terminal.expect("Stopped")
+    terminal.type("fg\n")
+    terminal.type("two\n")
+    terminal.expect("two")
+    terminal.type("\x04")
+    terminal.type("echo en''ded\n")
+    terminal.expect("ended")
+
+
+def test_program_that_stops_itself_stops_the_job(cli: Cli, terminal: Terminal) -> None:
+    command = shlex.join(cli.argv("run", "-q", "sh", "-c", "kill -STOP $$; echo awake"))
+    terminal.type(f"{command}\n")
+    terminal.expect("Stopped")
+    terminal.type("fg\n")
+    terminal.expect("awake")
+
+
+# ---- the recording ------------------------------------------------------------------------------
+
+
+def test_recording_is_where_the_first_line_says(cli: Cli) -> None:
+    done = cli("run", "sh", "-c", ":")
+    path = only(cli.recordings())
+    name = os.path.basename(os.path.realpath("/bin/sh"))
+    assert re.fullmatch(rf"{name}\.\d+\.heapglass", path.name)
+    assert done.stderr.splitlines()[0] == f"heapglass: recording to {path.name}"
+    assert f"heapglass summary {path.name}" in done.stderr
+
+
+def test_recording_says_how_the_program_ended(cli: Cli) -> None:
+    cli("run", "-o", "exited", "sh", "-c", "exit 3")
+    cli("run", "-o", "killed", "sh", "-c", "kill -9 $$")
+    exited, killed = glance(cli.directory / "exited"), glance(cli.directory / "killed")
+    assert (exited.state, exited.header.exit_status) == ("exited", 3)
+    assert (killed.state, killed.header.exit_signal) == ("signaled", 9)
+
+
+def test_recording_of_a_killed_program_is_cut_to_its_size(cli: Cli) -> None:
+    cli("run", "-o", "killed", "sh", "-c", "kill -9 $$")
+    path = cli.directory / "killed"
+    assert path.stat().st_size == glance(path).header.used
+
+
+def test_numbers_of_the_last_lines_are_the_recordings(cli: Cli) -> None:
+    code = "x = bytearray(50_000_000)"
+    done = cli("run", "-o", "out", sys.executable, "-c", code)
+    found = glance(cli.directory / "out")
+    line = next(line for line in done.stderr.splitlines() if " allocations, " in line)
+    assert f": {found.sums.allocations:,} allocations, " in line
+    assert re.search(r"; peak (4[89]|5\d)\.\d MiB; ", line)
+    assert f" in {found.sums.live_blocks:,} blocks" in line
+
+
+def test_children_have_a_line_and_a_file_each(cli: Cli) -> None:
+    done = cli("run", "sh", "-c", "ls >/dev/null; cat </dev/null; :")
+    assert len(cli.recordings()) == 3
+    names = {path.name for path in cli.recordings()}
+    last = done.stderr.splitlines()
+    for tool in ("ls", "cat"):
+        (name,) = (name for name in names if name.startswith(f"{tool}."))
+        assert any(f"{tool} (" in line and line.endswith(f"; in {name}") for line in last)
+
+
+def test_one_name_for_all_gets_the_childrens_pids(cli: Cli) -> None:
+    cli("run", "-o", "out", "sh", "-c", "ls; :")
+    names = sorted(path.name for path in cli.directory.iterdir())
+    assert names[0] == "out"
+    assert re.fullmatch(r"out\.\d+", names[1])
+    assert len(names) == 2
+
+
+def test_no_follow_records_the_program_only(cli: Cli) -> None:
+    cli("run", "--no-follow", "sh", "-c", "ls; cat </dev/null; :")
+    assert len(cli.recordings()) == 1
+
+
+def test_replaced_program_is_recorded_after_and_before(cli: Cli) -> None:
+    done = cli("run", "env", "sh", "-c", "exit 4")
+    assert done.returncode == 4
+    states = sorted(glance(path).state for path in cli.recordings())
+    assert states == ["exec", "exited"]
+
+
+def test_child_left_behind_is_said_to_run(cli: Cli) -> None:
+    wait = "until [ -e tail.$!.heapglass ]; do sleep 0.02; done"
+    done = cli("run", "sh", "-c", f"tail -f /dev/null >/dev/null 2>&1 & echo $!; {wait}")
+    try:
+        line = next(line for line in done.stderr.splitlines() if "tail (" in line)
+        assert ", still running: " in line
+    finally:
+        os.kill(int(done.stdout), signal.SIGKILL)
+
+
+def test_options_reach_the_recording(cli: Cli) -> None:
+    options = ("--depth", "9", "--snapshot", "0.25", "--snapshot-churn", "1M", "--memory", "64M")
+    cli("run", "-o", "out", *options, "ls")
+    header = glance(cli.directory / "out").header
+    assert header.depth_limit == 9
+    assert header.snapshot_interval_ns == 250_000_000
+    assert header.snapshot_churn_bytes == 1 << 20
+    assert header.memory_budget == 64 << 20
+
+
+def test_existing_file_is_kept_without_force(cli: Cli) -> None:
+    cli("run", "-o", "out", "ls")
+    before = (cli.directory / "out").read_bytes()
+    done = cli("run", "-o", "out", "touch", "started")
+    assert done.returncode == 125
+    assert "out exists already" in done.stderr
+    assert not (cli.directory / "started").exists()
+    assert (cli.directory / "out").read_bytes() == before
+    assert cli("run", "-f", "-o", "out", "ls").returncode == 0
+    assert (cli.directory / "out").read_bytes() != before
+
+
+def test_force_never_removes_anything_but_a_recording(cli: Cli) -> None:
+    (cli.directory / "thesis").write_text("precious")
+    assert cli("run", "-f", "-o", "thesis", "true").returncode == 125
+    assert (cli.directory / "thesis").read_text() == "precious"
+
+
+def test_quiet_is_quiet(cli: Cli) -> None:
+    assert cli("run", "-q", "sh", "-c", "ls >/dev/null; :").stderr == ""
+    assert len(cli.recordings()) == 2
+
+
+def test_program_that_allocates_nothing_leaves_nothing(cli: Cli) -> None:
+    done = cli("run", "true", environment={"LC_ALL": "C"})
+    assert "nothing was recorded" in done.stderr
+    assert cli.recordings() == []
+
+
+def test_program_that_cannot_be_recorded_runs_and_it_is_said(cli: Cli) -> None:
+    source = '#include <stdio.h>\nint main(void) { puts("static"); return 5; }'
+    path = cli.directory / "static"
+    subprocess.run(["cc", "-static", "-xc", "-", "-o", path], input=source, text=True, check=True)
+    done = cli("run", "./static")
+    assert (done.returncode, done.stdout) == (5, "static\n")
+    assert done.stderr == (
+        "heapglass: ./static is statically linked: nothing in it can be seen; "
+        "its dynamically linked children will be\n"
+        "heapglass: nothing was recorded: nothing was allocated where the library could see it\n"
+    )
+
+
+def test_directory_that_is_gone_moves_the_recordings(cli: Cli, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    command = shlex.join(cli.argv("run", "ls", "-d", "/"))
+    done = bare(
+        *("sh", "-c", f"mkdir gone; cd gone; rmdir ../gone; exec {command}"),
+        cwd=cli.directory,
+        env=cli.environment({"TMPDIR": str(elsewhere)}),
+    )
+    path = only(list(elsewhere.iterdir()))
+    assert done.stderr.splitlines()[:2] == [
+        f"heapglass: the current directory is gone: recordings go to {elsewhere}",
+        f"heapglass: recording to {path}",
+    ]
+
+
+def test_recording_that_had_to_go_elsewhere_is_found(cli: Cli, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    # Root may write to /proc as far as access() knows; creating a file there fails.
+    done = cli("run", "-o", "/proc/x", "ls", "-d", "/", environment={"TMPDIR": str(elsewhere)})
+    if os.getuid() == 0:
+        assert f"recorded in {only(list(elsewhere.iterdir()))}; " in done.stderr
+    else:
+        assert "/proc is not writable" in done.stderr
+
+
+def test_percent_sign_in_the_directory_stays_one(cli: Cli) -> None:
+    odd = cli.directory / "100%p"
+    odd.mkdir()
+    cli("run", "ls", cwd=odd)
+    assert re.fullmatch(r"ls\.\d+\.heapglass", only(list(odd.iterdir())).name)
+
+
+def test_run_inside_run_keeps_both_sessions_apart(cli: Cli) -> None:
+    inner = cli.argv("run", "-o", "inner", "ls")
+    done = cli("run", "-o", "outer", *inner)
+    assert done.returncode == 0
+    inner_session = glance(cli.directory / "inner").header.session
+    outer_session = glance(cli.directory / "outer").header.session
+    assert inner_session != outer_session
+
+
+def test_closed_stderr_does_not_matter(cli: Cli) -> None:
+    command = shlex.join(cli.argv("run", "sh", "-c", "exit 3"))
+    done = bare("sh", "-c", f"{command} 2>&-", cwd=cli.directory, env=cli.environment())
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", "")
+
+
+# ---- lib and include --------------------------------------------------------------------------
+
+
+def test_library_works_without_the_launcher(cli: Cli) -> None:
+    library = cli("lib").stdout.rstrip("\n")
+    bare("ls", cwd=cli.directory, env=cli.environment({"LD_PRELOAD": library}))
+    assert glance(only(cli.recordings())).state == "exited"
+
+
+def test_header_is_found_by_a_compiler(cli: Cli) -> None:
+    source = (
+        "#include <heapglass.h>\n#if HEAPGLASS_VERSION < 100\n#error\n#endif\nint main(void) {}"
+    )
+    flag = "-I" + cli("include").stdout.rstrip("\n")
+    for compiler in (["cc", "-xc"], ["c++", "-xc++"]):
+        command = [*compiler, "-", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", flag]
+        subprocess.run(command, input=source, text=True, check=True)

@@ -1,0 +1,128 @@
+"""The way from the command line to a command, and out of it again."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import NoReturn
+
+import pytest
+
+import heapglass
+from harness.cli import Cli
+from heapglass.cli import main as dispatcher
+from heapglass.errors import HeapglassError, UsageError
+
+MODULES = Path(dispatcher.__file__).parent
+
+
+def failing(error: BaseException) -> SimpleNamespace:
+    def main(_: object) -> NoReturn:
+        raise error
+
+    return SimpleNamespace(HELP="", configure=lambda _: None, main=main)
+
+
+@pytest.mark.parametrize("name", dispatcher.COMMANDS)
+def test_table_says_what_the_module_says(name: str) -> None:
+    command = dispatcher.load(name)
+    assert (name, dispatcher.COMMANDS[name]) == (command.NAME, command.HELP)
+
+
+def test_every_command_is_in_the_table() -> None:
+    commands = {path.stem for path in MODULES.glob("*.py") if "\nNAME = " in path.read_text()}
+    assert commands == set(dispatcher.COMMANDS)
+
+
+@pytest.mark.parametrize("name", dispatcher.COMMANDS)
+def test_every_command_explains_itself(name: str, cli: Cli) -> None:
+    for arguments in ([name, "--help"], ["help", name]):
+        done = cli(*arguments)
+        assert done.returncode == 0
+        assert done.stdout.startswith(f"usage: heapglass {name}")
+        assert max(map(len, done.stdout.splitlines())) <= 85
+
+
+@pytest.mark.parametrize("word", ["--help", "-h", "help"])
+def test_help_lists_the_commands(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert dispatcher.main([word]) == 0
+    out = capsys.readouterr().out
+    for name, text in dispatcher.COMMANDS.items():
+        assert name in out
+        assert text in out
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert dispatcher.main(["--version"]) == 0
+    assert capsys.readouterr().out == f"heapglass {heapglass.__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["frobnicate"]])
+def test_without_a_known_command_usage_is_wrong(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert dispatcher.main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "heapglass --help" in captured.err or captured.err.startswith("usage: ")
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(HeapglassError("it is broken"), 1), (UsageError("it is broken"), 2)]
+)
+def test_errors_are_one_sentence(
+    error: HeapglassError,
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(dispatcher, "load", lambda _: failing(error))
+    assert dispatcher.main(["lib"]) == code
+    assert capsys.readouterr().err == "heapglass: it is broken\n"
+
+
+def test_interrupt_is_quiet(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(dispatcher, "load", lambda _: failing(KeyboardInterrupt()))
+    assert dispatcher.main(["lib"]) == 130
+    assert capsys.readouterr().err == ""
+
+
+def test_reader_that_went_away_is_no_error(cli: Cli) -> None:
+    process = subprocess.Popen(
+        cli.argv("--help"), env=cli.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    _, errors = process.communicate()
+    assert (process.returncode, errors) == (141, b"")
+
+
+def test_closed_output_is_no_traceback(cli: Cli) -> None:
+    command = shlex.join(cli.argv("lib"))
+    done = subprocess.run(
+        ["sh", "-c", f"{command} >&- 2>&-"], env=cli.environment(), capture_output=True, check=False
+    )
+    assert done.stderr == b""
+
+
+def test_run_starts_without_anything_heavy(cli: Cli) -> None:
+    """numpy, rich and argparse would cost each run tens of milliseconds."""
+    code = (
+        "import sys; from heapglass.cli.main import main; code = main(['run', '-q', 'true']);"
+        "print(*sys.modules); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code],
+        env=cli.environment(),
+        cwd=cli.directory,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    heavy = {"numpy", "rich", "argparse", "symbolic", "pathlib", "subprocess", "asyncio", "urllib"}
+    assert heavy.isdisjoint(done.stdout.split())

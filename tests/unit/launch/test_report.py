@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from heapglass.launch.report import LOSS_WORDS, MOST_CHILDREN, REASON_WORDS, closing_lines
+from heapglass.model.process import LossKind
+from heapglass.recording import schema
+from heapglass.recording.glance import Glance, glance
+from unit.launch.bare_recording import write_recording
+
+
+@pytest.fixture(scope="module")
+def pid() -> int:
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return process.pid
+
+
+def lines(glances: list[Glance], pid: int, directory: Path) -> list[str]:
+    return list(closing_lines(glances, pid, str(directory)))
+
+
+def test_every_loss_and_reason_has_words() -> None:
+    assert set(LOSS_WORDS) == {kind.value for kind in LossKind}
+    assert set(REASON_WORDS) == set(schema.REASONS[1:])
+
+
+def test_nothing_recorded_is_said(pid: int, tmp_path: Path) -> None:
+    (line,) = lines([], pid, tmp_path)
+    assert line.startswith("nothing was recorded")
+
+
+def test_program_comes_first_and_names_its_recording(pid: int, tmp_path: Path) -> None:
+    fields = {"pid": pid, "end_ns": 2_500_000_000, "state": schema.STATE_EXITED}
+    main = glance(write_recording(tmp_path / "m.heapglass", **fields, peak_bytes=3 << 20))
+    child = glance(write_recording(tmp_path / "c", pid=pid + 1, executable=b"/bin/sh", state=2))
+    assert lines([child, main], pid, tmp_path) == [
+        f"tool ({pid}) ran 2.5 s: 0 allocations, 0 B; peak 3.0 MiB; live at exit: 0 B in 0 blocks",
+        "recorded in m.heapglass; see: heapglass summary m.heapglass",
+        f"sh ({pid + 1}), child: 0 allocations; peak 0 B; live at exit: 0 B in 0 blocks; in c",
+    ]
+
+
+def test_losses_and_their_reason_are_said(pid: int, tmp_path: Path) -> None:
+    losses = b"".join(n.to_bytes(8, "little") for n in [0] * 8 + [12_345, 6] + [0] * 6)
+    main = glance(
+        write_recording(
+            tmp_path / "m",
+            pid=pid,
+            losses=losses,
+            ladder=schema.LADDER_DROPPING,
+            ladder_reason=schema.REASONS.index("disk_full"),
+            ladder_ns=1_500_000_000,
+        )
+    )
+    told = lines([main], pid, tmp_path)
+    assert told[1] == (
+        "not seen, or only in part: 12.3 k stacks cut at the depth limit, "
+        "6 stacks ending in code without unwind information"
+    )
+    assert told[2] == (
+        "recording is incomplete (dropping) from 1.5 s on: there was no space left for the file"
+    )
+
+
+def test_last_recording_of_an_exec_chain_is_the_program(pid: int, tmp_path: Path) -> None:
+    first = write_recording(tmp_path / "1", pid=pid, executable=b"/bin/env", state=4)
+    last = write_recording(tmp_path / "2", pid=pid, state=schema.STATE_EXITED)
+    told = lines([glance(first), glance(last)], pid, tmp_path)
+    assert told[0].startswith(f"tool ({pid}) ran")
+    assert told[2].startswith(f"env ({pid}), before exec: ")
+
+
+def test_children_without_the_program_are_shown(pid: int, tmp_path: Path) -> None:
+    child = glance(write_recording(tmp_path / "c", pid=os.getpid(), ladder=schema.LADDER_OFF))
+    told = lines([child], pid, tmp_path)
+    assert told[0].startswith("the program itself was not recorded")
+    assert ", still running: " in told[1]
+    assert "; now live: " in told[1]
+
+
+def test_thousands_of_children_do_not_flood_the_terminal(pid: int, tmp_path: Path) -> None:
+    child = glance(write_recording(tmp_path / "c", pid=pid + 1))
+    told = lines([child] * (MOST_CHILDREN + 1500), pid, tmp_path)
+    assert len(told) == MOST_CHILDREN + 2
+    assert told[-1] == "... and 1,500 more recordings"
+
+
+def test_recording_elsewhere_keeps_its_whole_path(pid: int, tmp_path: Path) -> None:
+    main = glance(write_recording(tmp_path / "m", pid=pid))
+    assert lines([main], pid, tmp_path / "other")[-1].startswith(f"recorded in {tmp_path}/m; ")
