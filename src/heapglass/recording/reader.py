@@ -117,7 +117,6 @@ class Recording:
         return self._histogram(histograms.lifetimes, site)
 
     def blocks(self) -> BlockTable:
-        """Addresses of blocks under 64 KiB are those of the granule the block starts in."""
         blocks = read_blocks(self._image())
         canonical = self._read_stacks().canonical
         if np.any(blocks.site >= len(canonical)) or not np.all(canonical[blocks.site]):

@@ -118,6 +118,9 @@ class Stacks:
     def _check_nodes(self, nodes: NDArray[np.int64]) -> None:
         if np.any(nodes >= len(self._address)) or not np.all(self._address[nodes]):
             raise self._file.damaged("a stack in it has missing frames")
+        # A node is handed out after its parent.
+        if np.any(self._parent[nodes] >= nodes):
+            raise self._file.damaged("a stack in it runs in a circle")
         pseudo = nodes[self._address[nodes] < schema.PSEUDO_END]
         if np.any(self._parent[pseudo]) or np.any(self._address[pseudo] > schema.PSEUDO_OTHER):
             raise self._file.damaged("a stack in it ends for an unknown reason")
