@@ -113,13 +113,14 @@ static bool start_recording(void) {
     learn_identity(&g_identity);
     if (!hg_naming_create(&g_identity, g_path)) return false;
     fill_header();
+    /* From here on a kill leaves a recording, if an empty one. */
+    hg_store_release(&g_header->magic, HG_MAGIC);
     if (!start_tables()) {
         hg_recording_abandon(g_path);
         HG_SAY("not enough memory or disk space to start; this process is not recorded");
         return false;
     }
-    hg_store(&g_header->state, HG_STATE_RUNNING);
-    hg_store_release(&g_header->magic, HG_MAGIC);
+    hg_store_release(&g_header->state, HG_STATE_RUNNING);
     return true;
 }
 
@@ -187,13 +188,23 @@ static bool be_started(bool allocates) {
 static bool is_nested(struct hg_thread *thread, const struct hg_caller *caller) {
     const struct hg_walker *w = &thread->walker;
     bool on_own_stack = caller->sp - w->stack_lo < w->stack_hi - w->stack_lo;
-    return !on_own_stack || caller->sp <= thread->entered_sp;
+    return !on_own_stack || caller->sp < thread->entered_sp;
 }
 
-static void count_nested(struct hg_thread *thread, bool allocates) {
-    bool by_allocator = thread->state == HG_THREAD_IN_ALLOCATOR && !hg_real_is_glibc();
-    if (by_allocator) return;
-    if (allocates) hg_threads_lose(thread, HG_LOSS_REENTRANT);
+/* Whether a call made while the real allocator runs is that allocator's own: from its object, or
+ * from libc or the loader on its behalf. glibc's makes none. */
+static bool is_allocators_call(uintptr_t pc) {
+    if (hg_real_is_glibc()) return false;
+    const struct hg_code *code = hg_modules_find(pc);
+    return code && (code->start == hg_real_base() || hg_modules_is_loader(pc) ||
+                    code == hg_modules_find((uintptr_t)getauxval));
+}
+
+static void count_nested(struct hg_thread *thread, const struct hg_caller *caller,
+                         bool allocates) {
+    if (thread->state == HG_THREAD_IN_ALLOCATOR && is_allocators_call(caller->pc)) return;
+    /* Shared: this handler may itself be interrupted by another. */
+    if (allocates) hg_add_shared(&thread->record->losses[HG_LOSS_REENTRANT], 1);
     else hg_ledger_suspect(); /* its block, if recorded, stays in the ledger for now */
 }
 
@@ -214,7 +225,7 @@ struct hg_thread *hg_lifecycle_enter_slow(const struct hg_caller *caller, bool a
             return NULL;
         }
     } else if (is_nested(thread, caller)) {
-        count_nested(thread, allocates);
+        count_nested(thread, caller, allocates);
         return NULL;
     }
     thread->entered_sp = caller->sp;
@@ -269,6 +280,7 @@ static void at_exit(int status, void *unused) {
  * on their own. */
 __attribute__((constructor)) static void construct(void) {
     hg_real_resolve();
+    hg_naming_remember_directory();
     if (on_exit) on_exit(at_exit, NULL);
     const char *follow = hg_options_env("HEAPGLASS_FOLLOW");
     if (follow && follow[0] == '0' && !follow[1]) hg_preload_hide();

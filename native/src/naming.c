@@ -73,11 +73,17 @@ static void name_attempt(struct hg_text *text, const char *template, const struc
     if (has_suffix) hg_text_put(text, SUFFIX);
 }
 
+static char g_directory[HG_PATH_BYTES];
+
+void hg_naming_remember_directory(void) {
+    if (!*g_directory && hg_sys_getcwd(g_directory, sizeof g_directory) <= 0) *g_directory = 0;
+}
+
 static void put_absolute(struct hg_text *text, const char *template) {
-    static char cwd[HG_PATH_BYTES];
-    if (*template == '/' || hg_sys_getcwd(cwd, sizeof cwd) <= 0) return;
-    hg_text_put(text, cwd);
-    hg_text_char(text, '/');
+    if (*template == '/') return;
+    hg_naming_remember_directory();
+    hg_text_put(text, g_directory);
+    if (*g_directory) hg_text_char(text, '/');
 }
 
 /* Try names until one is free; false and the error when the directory refuses. */

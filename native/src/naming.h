@@ -14,6 +14,10 @@ struct hg_identity {
     uint64_t wall_seconds;
 };
 
+/* Relative names are meant from the directory the program started in: daemons move to the root
+ * before they do anything else. Called as early as possible; the first call counts. */
+void hg_naming_remember_directory(void);
+
 /* Create the recording under the first name that is free, in the directory asked for or, when
  * that cannot be written, in $TMPDIR or /tmp (with a line on stderr). The absolute path goes to
  * `path`. False, with a line on stderr, when none works. */

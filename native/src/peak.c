@@ -71,8 +71,12 @@ static void move_near(struct hg_thread *thread, int64_t delta, uint64_t now_ns) 
     int64_t total = flush(thread->record, thread->record->unflushed + delta);
     int64_t headroom = (int64_t)hg_load(&g_header->peak_bytes) - total;
     /* Threads that have not moved since the peak came near still hold a batch back. */
-    if (headroom < slack()) raise_peak(whole_total(), now_ns);
-    else if (headroom > 4 * slack()) set_mode(HG_PEAK_FAR);
+    if (headroom < slack()) {
+        set_mode(HG_PEAK_NEAR); /* a leap may have brought it here from afar */
+        raise_peak(whole_total(), now_ns);
+    } else if (headroom > 4 * slack()) {
+        set_mode(HG_PEAK_FAR);
+    }
     if (HG_UNLIKELY(is_hammered(thread, now_ns))) set_mode(HG_PEAK_BATCHED);
 }
 

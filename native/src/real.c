@@ -15,6 +15,7 @@ static struct {
     const char *object;
     bool is_glibc;
     uint32_t granule_shift;
+    const void *base; /* where the object was loaded */
 } g_allocator = {.object = "", .granule_shift = 3};
 
 /* Sizes stand in front of arena blocks, for realloc and malloc_usable_size. */
@@ -174,6 +175,7 @@ static void learn_allocator(void) {
     /* glibc's smallest chunk is 32 bytes; jemalloc, tcmalloc and mimalloc have 8-byte classes. */
     g_allocator.granule_shift = g_allocator.is_glibc ? 5 : 3;
     g_real_has_size_word = g_allocator.is_glibc;
+    g_allocator.base = known ? info.dli_fbase : NULL;
 }
 
 void hg_real_resolve(void) {
@@ -200,6 +202,7 @@ void hg_real_resolve(void) {
     g_resolving = false;
 }
 
+uintptr_t hg_real_base(void) { return (uintptr_t)g_allocator.base; }
 const char *hg_real_object(void) { return g_allocator.object; }
 bool hg_real_is_glibc(void) { return g_allocator.is_glibc; }
 uint32_t hg_real_granule_shift(void) { return g_allocator.granule_shift; }

@@ -36,6 +36,8 @@ void *hg_real_leave_arena(void *pointer, size_t size);
 /* True for glibc's own malloc, whose blocks start at least 32 bytes apart and which never calls
  * our hooks itself. */
 bool hg_real_is_glibc(void);
+/* Where the object that holds the real malloc was loaded. */
+uintptr_t hg_real_base(void);
 /* How far apart blocks start at least, as a power of two. */
 uint32_t hg_real_granule_shift(void);
 /* The file that the real malloc is in. */

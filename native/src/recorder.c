@@ -103,12 +103,22 @@ static struct hg_counters *enter_block(struct hg_thread *thread, void *address,
     return NULL;
 }
 
-static void count_arrival(struct hg_thread *thread, void *block, size_t size) {
+static void count_arrival(struct hg_thread *thread, void *block, struct hg_block entry) {
     struct hg_thread_record *record = thread->record;
     hg_add_own(&record->allocations, 1);
-    hg_add_own(&record->bytes_allocated, size);
+    hg_add_own(&record->bytes_allocated, entry.size);
     hg_add_own(&record->usable_allocated, hg_real_usable(block));
     thread->last_block = (uintptr_t)block;
+    thread->last_entry = entry;
+}
+
+/* Whether `block` is what this thread allocated last. Another thread may have freed that one and
+ * been given its address; then site, birth or size differ, unless it runs the very same code in the
+ * same millisecond. */
+static bool is_temporary(const struct hg_thread *thread, void *block, struct hg_block entry) {
+    const struct hg_block *last = &thread->last_entry;
+    return thread->last_block == (uintptr_t)block && last->site == entry.site &&
+           last->birth == entry.birth && last->size == entry.size;
 }
 
 static void count_departure(struct hg_thread *thread, const struct hg_taken *taken) {
@@ -130,7 +140,7 @@ void hg_recorder_allocated(struct hg_thread *thread, const struct hg_caller *cal
     hg_peak_save(line);
     hg_sites_add(thread, line, size);
     hg_peak_after(thread, (int64_t)size, now);
-    count_arrival(thread, block, size);
+    count_arrival(thread, block, entry);
     after_event(thread, size, now);
 }
 
@@ -165,7 +175,7 @@ void hg_recorder_freed(struct hg_thread *thread, const struct hg_caller *caller,
     hg_peak_save(line);
     hg_sites_end_life(thread, line, (now >> HG_TICK_SHIFT) - hg_clock_ticks(taken->block.birth));
     hg_sites_remove(line, taken->block.size);
-    if (thread->last_block == (uintptr_t)block) {
+    if (is_temporary(thread, block, taken->block)) {
         hg_add_own(&line->temporary, 1);
         hg_add_own(&thread->record->temporary, 1);
         thread->last_block = 0;
@@ -210,7 +220,7 @@ void hg_recorder_resized(struct hg_thread *thread, const struct hg_caller *calle
     hg_add_own(from == to ? &line->realloc_in_place : &line->realloc_moved, 1);
     hg_peak_after(thread, delta, now);
     count_departure(thread, taken);
-    count_arrival(thread, to, size);
+    count_arrival(thread, to, entry);
     hg_add_own(&thread->record->reallocs, 1);
     after_event(thread, taken->block.size + size, now);
 }

@@ -8,6 +8,7 @@
 #define HG_THREAD_H
 
 #include "base.h"
+#include "ledger.h"
 #include "table.h"
 #include "walk.h"
 
@@ -33,7 +34,8 @@ struct hg_thread {
     uint32_t state;
     uint32_t shard_number;
     uintptr_t entered_sp; /* the hook's caller, while not READY */
-    uintptr_t last_block; /* of this thread's last allocation; for temporaries */
+    uintptr_t last_block;        /* of this thread's last allocation, for temporaries, ... */
+    struct hg_block last_entry;  /* ... and what the ledger got: the address may be another's by now */
     struct hg_thread_record *record;
     struct hg_table counters;
     uint32_t generation; /* of modules, when the stack cache was last valid */
