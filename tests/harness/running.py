@@ -80,4 +80,4 @@ def is_started(recording: Path) -> bool:
     if not recording.exists():
         return False
     with recording.open("rb") as file:
-        return file.read(1) != b"\0"
+        return file.read(1) == b"h"

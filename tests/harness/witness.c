@@ -112,7 +112,9 @@ static void lock(void) {
 
 static void unlock(void) { __atomic_store_n(&g_lock, 0, __ATOMIC_RELEASE); }
 
-__attribute__((constructor)) static void survive_fork(void) { pthread_atfork(lock, unlock, unlock); }
+__attribute__((constructor)) static void survive_fork(void) {
+    pthread_atfork(lock, unlock, unlock);
+}
 
 static _Unwind_Reason_Code collect(struct _Unwind_Context *context, void *argument) {
     struct call *call = argument;

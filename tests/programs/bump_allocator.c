@@ -32,7 +32,9 @@ void *malloc(size_t size) { return take(16, size); }
 void *calloc(size_t n, size_t size) { return take(16, n * size); }
 void free(void *p) { (void)p; }
 size_t malloc_usable_size(void *p) { return p ? ((size_t *)p)[-1] : 0; }
-void *memalign(size_t alignment, size_t size) { return take(alignment < 16 ? 16 : alignment, size); }
+void *memalign(size_t alignment, size_t size) {
+    return take(alignment < 16 ? 16 : alignment, size);
+}
 void *aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }
 
 int posix_memalign(void **out, size_t alignment, size_t size) {

@@ -18,8 +18,10 @@ SITE void *site_small(size_t n) {
 }
 
 static void limit(const char *name, rlim_t value) {
-    int which = !strcmp(name, "as") ? RLIMIT_AS : !strcmp(name, "nofile") ? RLIMIT_NOFILE
-        : !strcmp(name, "fsize") ? RLIMIT_FSIZE : RLIMIT_DATA;
+    int which = !strcmp(name, "as")       ? RLIMIT_AS
+                : !strcmp(name, "nofile") ? RLIMIT_NOFILE
+                : !strcmp(name, "fsize")  ? RLIMIT_FSIZE
+                                          : RLIMIT_DATA;
     struct rlimit set = {value, value};
     MUST(setrlimit(which, &set) == 0);
 }

@@ -6,15 +6,17 @@
 SITE void *site_left(unsigned path, unsigned depth);
 
 SITE void *site_right(unsigned path, unsigned depth) {
-    void *p = !depth ? malloc(40) : path & 1 ? site_left(path / 2, depth - 1)
-                                             : site_right(path / 2, depth - 1);
+    void *p = !depth     ? malloc(40)
+              : path & 1 ? site_left(path / 2, depth - 1)
+                         : site_right(path / 2, depth - 1);
     KEEP(p);
     return p;
 }
 
 SITE void *site_left(unsigned path, unsigned depth) {
-    void *p = !depth ? malloc(24) : path & 1 ? site_left(path / 2, depth - 1)
-                                             : site_right(path / 2, depth - 1);
+    void *p = !depth     ? malloc(24)
+              : path & 1 ? site_left(path / 2, depth - 1)
+                         : site_right(path / 2, depth - 1);
     KEEP(p);
     return p;
 }

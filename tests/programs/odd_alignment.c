@@ -31,7 +31,8 @@ int main(void) {
     size_t odd[] = {0, 1, 2, 8, 24, 100};
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) finish(odd[i], site_aligned(1, odd[i]));
     size_t even[] = {1, 2, 16, 32, 64};
-    for (size_t i = 0; i < sizeof even / sizeof *even; i++) finish(even[i], site_aligned(0, even[i]));
+    for (size_t i = 0; i < sizeof even / sizeof *even; i++)
+        finish(even[i], site_aligned(0, even[i]));
     for (size_t power = 8; power <= 512 * 1024; power *= 2) finish(power, site_powers(power));
     return 0;
 }

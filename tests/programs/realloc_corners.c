@@ -2,7 +2,7 @@
  * expect: site_start allocations=4 frees=4 bytes=400 live_blocks=0
  * expect: site_end allocations=1 frees=1 bytes=50000 live_blocks=0
  * expect: site_shrink allocations=1 frees=0 bytes=40 in_place=1 moved=0 live_blocks=1 live_bytes=40
- * expect: site_grow allocations=1 frees=0 bytes=200000 in_place=0 moved=1 live_blocks=1 live_bytes=200000
+ * expect: site_grow allocations=1 frees=0 bytes=200000 in_place=0 moved=1 live_bytes=200000
  * expect: site_last allocations=1 frees=0 bytes=90000 in_place=1 moved=0 live_blocks=1
  * expect: site_nothing allocations=0 frees=0
  * expect: site_wall allocations=1 frees=0 bytes=8
