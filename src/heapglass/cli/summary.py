@@ -46,7 +46,6 @@ HELP = "show what a recording holds: totals, peak and the sites that matter most
 
 _PIPE_WIDTH = 100  # where bars and columns end when nothing else does
 _TWO_COLUMNS_FROM = 120
-_CHAIN_BESIDE_FROM = 60  # else callers have a line of their own
 _CHAIN_INDENT = 12
 _TITLES = {
     Remainder.LIVE: "Live now",
@@ -182,7 +181,7 @@ def _numbers(screen: Screen, size: int, whole: int, blocks: int) -> str:
 def _print_sites(screen: Screen, rows: Sequence[SiteRow], numbers: Sequence[str]) -> None:
     room = None if screen.width is None else screen.width - len(numbers[0])
     chain_room = (screen.width or _PIPE_WIDTH) - _CHAIN_INDENT
-    locations = locate_sites(rows, room, screen.glyphs, _CHAIN_BESIDE_FROM)
+    locations = locate_sites(rows, room, screen.glyphs, are_callers_below=True)
     is_beside = any(location.callers for location in locations)
     for row, number, location in zip(rows, numbers, locations, strict=True):
         screen.line(number, *location_parts(location))

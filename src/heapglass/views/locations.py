@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from posixpath import basename
@@ -24,6 +25,7 @@ GAP = 2  # between columns
 _MIN_CHAIN = 14  # less room says too little
 _MIN_NAME = 16  # likewise
 _WIDE = 64  # from here on callers get their share
+_PLENTY = 60
 _PLACES_FROM = 28  # below it the function needs all there is
 
 
@@ -37,37 +39,67 @@ class Location:
 
 
 def locate_sites(
-    rows: Sequence[SiteRow], width: int | None, glyphs: Glyphs, min_chain: int = _MIN_CHAIN
+    rows: Sequence[SiteRow], width: int | None, glyphs: Glyphs, *, are_callers_below: bool = False
 ) -> tuple[Location, ...]:
-    """Function, place and, from `min_chain` characters of room on, callers. Without a width
-    nothing is cut, and callers are left to `--stacks`."""
+    """Function, place and, where there is room, callers; `are_callers_below` says that callers
+    have a line of their own anyway, so that only plenty of room brings them here. Without a width
+    nothing is cut."""
     if width is None:
         return tuple(_whole(row) for row in rows)
     places = [place_text(row.responsible) if row.responsible else "" for row in rows]
     place_width = _place_width(places, width)
     room = width - place_width - (GAP if place_width else 0)
-    names = [_site_name(row, room - _reserve(rows, places, room), glyphs) for row in rows]
-    name_width = max(map(len, names), default=0)
-    rest = room - name_width - GAP
-    return tuple(
-        Location(
-            name.ljust(name_width),
-            shorten_path(place, place_width, glyphs).ljust(place_width),
-            chain_text(row.callers, rest, glyphs) if rest >= min_chain else "",
-        )
-        for row, name, place in zip(rows, names, places, strict=True)
+    reserved = room // 2 if room >= _WIDE else 0
+    twins = set() if reserved or are_callers_below else _find_twins(rows, places)
+    if twins and room >= _MIN_NAME + GAP + _MIN_CHAIN:
+        reserved = GAP + _MIN_CHAIN
+    names = [_site_name(row, room - reserved, glyphs) for row in rows]
+    rest = room - max(map(len, names), default=0) - GAP
+    if twins and place_width and rest < _MIN_CHAIN:
+        return _locate_twins(rows, places, twins, width, glyphs)
+    has_chains = rest >= (_PLENTY if are_callers_below else _MIN_CHAIN)
+    return _align(
+        names,
+        [shorten_path(place, place_width, glyphs) for place in places],
+        [chain_text(row.callers, rest, glyphs) if has_chains else "" for row in rows],
     )
 
 
-def _reserve(rows: Sequence[SiteRow], places: Sequence[str], room: int) -> int:
-    """What functions must leave of `room` for callers: half where there is plenty; where there is
-    not, just enough to tell rows apart that function and place do not, if that can be had."""
-    if room >= _WIDE:
-        return room // 2
-    frames = [row.responsible for row in rows]
-    seen = {(frame and frame.function, place) for frame, place in zip(frames, places, strict=True)}
-    has_room = room - _MIN_CHAIN - GAP >= _MIN_NAME
-    return _MIN_CHAIN + GAP if has_room and len(seen) < len(rows) else 0
+def _find_twins(rows: Sequence[SiteRow], places: Sequence[str]) -> set[int]:
+    """Indexes of the rows at the one location that most rows have, if there is one: a wrapper of
+    malloc, most likely, where only callers tell rows apart."""
+    keys = [
+        (row.responsible.function if row.responsible else "", place)
+        for row, place in zip(rows, places, strict=True)
+    ]
+    common = {key for key, count in Counter(keys).items() if 2 * count > max(6, len(keys))}
+    return {index for index, key in enumerate(keys) if key in common}
+
+
+def _locate_twins(
+    rows: Sequence[SiteRow], places: Sequence[str], twins: set[int], width: int, glyphs: Glyphs
+) -> tuple[Location, ...]:
+    """Where there is room for two texts only: callers instead of places that say nothing."""
+    half = width // 2
+    seconds = [
+        (chain_text(row.callers, half, glyphs) if index in twins else "")
+        or shorten_path(place, half, glyphs)
+        for index, (row, place) in enumerate(zip(rows, places, strict=True))
+    ]
+    room = width - max(map(len, seconds)) - GAP
+    names = [_site_name(row, room, glyphs) for row in rows]
+    return _align(names, seconds, [""] * len(rows))
+
+
+def _align(
+    names: Sequence[str], places: Sequence[str], chains: Sequence[str]
+) -> tuple[Location, ...]:
+    name_width = max(map(len, names), default=0)
+    place_width = max(map(len, places), default=0)
+    return tuple(
+        Location(name.ljust(name_width), place.ljust(place_width), chain)
+        for name, place, chain in zip(names, places, chains, strict=True)
+    )
 
 
 def locate_groups(
@@ -81,15 +113,10 @@ def locate_groups(
         names = [_function_name(group, None, glyphs) for group in groups]
         return tuple(map(Location, names, places))
     place_width = _place_width(places, width)
-    names = [
-        _function_name(group, width - place_width - (GAP if place_width else 0), glyphs)
-        for group in groups
-    ]
-    name_width = max(map(len, names), default=0)
-    return tuple(
-        Location(name.ljust(name_width), shorten_path(place, place_width, glyphs))
-        for name, place in zip(names, places, strict=True)
-    )
+    room = width - place_width - (GAP if place_width else 0)
+    names = [_function_name(group, room, glyphs) for group in groups]
+    places = [shorten_path(place, place_width, glyphs) for place in places]
+    return _align(names, places, [""] * len(groups))
 
 
 def site_name(row: SiteRow) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import dropwhile
 
 from heapglass.analysis.counters import Counters, Rows, counters_at
+from heapglass.analysis.names import fold_clones
 from heapglass.analysis.plumbing import Plumbing
 from heapglass.analysis.stacks import NamedStack, find_responsible
 from heapglass.model import Frame, SiteTable
@@ -25,9 +27,14 @@ class SiteRow:
 
     @property
     def callers(self) -> tuple[Frame, ...]:
-        """Of the responsible frame, nearest first, without plumbing."""
+        """Of the responsible function, nearest first, without plumbing. Compilers split one
+        function into several, and functions call themselves: the nearest one has another name."""
+        if self.responsible is None:
+            return ()
+        own = fold_clones(self.responsible.function)
         outer = self.stack.frames[self.responsible_index + 1 :]
-        return tuple(frame for frame in outer if not self.plumbing.covers(frame))
+        others = (frame for frame in outer if not self.plumbing.covers(frame))
+        return tuple(dropwhile(lambda frame: own and fold_clones(frame.function) == own, others))
 
 
 def build_rows(

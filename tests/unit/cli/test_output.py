@@ -107,7 +107,7 @@ def test_a_poor_encoding_is_written_around(run: Run, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(sys, "stdout", stream)
     code, _, _ = run(heap, "summary", "x", env={"COLUMNS": "80"})
     stream.flush()
-    text = cast("io.BytesIO", stream.buffer).getvalue().decode("ascii")
+    text = stream.buffer.getvalue().decode("ascii")
     assert code == 0
     assert text.startswith("'gr\\xf6\\xdfe'\n")
     assert "####" in text
