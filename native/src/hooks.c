@@ -60,7 +60,7 @@ static void release(void *block, const struct hg_caller *caller) {
     if (HG_LIKELY(thread != NULL)) {
         struct hg_taken taken = hg_recorder_take(thread, block);
         hg_recorder_freed(thread, caller, block, &taken);
-        hg_store(&thread->state, HG_THREAD_IN_ALLOCATOR);
+        hg_thread_become(thread, HG_THREAD_IN_ALLOCATOR);
     }
     if (HG_LIKELY(!hg_real_is_arena(block))) g_real.free(block);
     if (HG_LIKELY(thread != NULL)) hg_recorder_leave(thread);
@@ -93,7 +93,7 @@ static void *resize(void *from, size_t size, const struct hg_caller *caller) {
     struct hg_thread *thread = hg_recorder_enter(caller, true);
     if (HG_UNLIKELY(!thread)) return g_real.realloc(from, size);
     struct hg_taken taken = hg_recorder_take(thread, from);
-    hg_store(&thread->state, HG_THREAD_IN_ALLOCATOR);
+    hg_thread_become(thread, HG_THREAD_IN_ALLOCATOR);
     void *to = g_real.realloc(from, size);
     if (HG_UNLIKELY(!taken.block.site)) {
         if (to) {
@@ -123,7 +123,7 @@ static void *resize_to_zero(void *from, const struct hg_caller *caller) {
     struct hg_thread *thread = hg_recorder_enter(caller, true);
     if (HG_UNLIKELY(!thread)) return g_real.realloc(from, 0);
     struct hg_taken taken = hg_recorder_take(thread, from);
-    hg_store(&thread->state, HG_THREAD_IN_ALLOCATOR);
+    hg_thread_become(thread, HG_THREAD_IN_ALLOCATOR);
     void *to = g_real.realloc(from, 0);
     if (!to || !taken.block.site) hg_recorder_freed(thread, caller, from, &taken);
     if (to && taken.block.site) hg_recorder_resized(thread, caller, from, &taken, to, 0);

@@ -174,13 +174,14 @@ static bool be_started(bool allocates) {
         start();
         return hg_load_acquire(&g_gate->phase) == RECORDING;
     }
-    /* Starting may allocate (dlsym); those blocks are not the program's. */
-    if (hg_load(&g_gate->tid) == hg_sys_tid()) return false;
-    for (uint32_t i = 0; i < WAIT_FOR_START && hg_load_acquire(&g_gate->phase) == STARTING; i++) {
+    /* The thread that starts cannot wait for itself: a signal handler came in between. */
+    bool is_starter = hg_load(&g_gate->tid) == hg_sys_tid();
+    for (uint32_t i = 0; !is_starter && i < WAIT_FOR_START; i++) {
+        if (hg_load_acquire(&g_gate->phase) != STARTING) break;
         hg_sys_yield();
     }
     if (hg_load_acquire(&g_gate->phase) == STARTING && allocates) hg_add_shared(&g_gate->early, 1);
-    return hg_load_acquire(&g_gate->phase) == RECORDING;
+    return !is_starter && hg_load_acquire(&g_gate->phase) == RECORDING;
 }
 
 /* The thread is inside a hook already: a signal handler that allocates, or an allocator that calls
@@ -188,7 +189,7 @@ static bool be_started(bool allocates) {
 static bool is_nested(struct hg_thread *thread, const struct hg_caller *caller) {
     const struct hg_walker *w = &thread->walker;
     bool on_own_stack = caller->sp - w->stack_lo < w->stack_hi - w->stack_lo;
-    return !on_own_stack || caller->sp < thread->entered_sp;
+    return !on_own_stack || caller->sp < (hg_load(&thread->state) & ~(uint64_t)HG_THREAD_STATE_MASK);
 }
 
 /* Whether a call made while the real allocator runs is that allocator's own: from its object, or
@@ -202,7 +203,7 @@ static bool is_allocators_call(uintptr_t pc) {
 
 static void count_nested(struct hg_thread *thread, const struct hg_caller *caller,
                          bool allocates) {
-    if (thread->state == HG_THREAD_IN_ALLOCATOR && is_allocators_call(caller->pc)) return;
+    if (hg_thread_state(thread) == HG_THREAD_IN_ALLOCATOR && is_allocators_call(caller->pc)) return;
     /* Shared: this handler may itself be interrupted by another. */
     if (allocates) hg_add_shared(&thread->record->losses[HG_LOSS_REENTRANT], 1);
     else hg_ledger_suspect(); /* its block, if recorded, stays in the ledger for now */
@@ -210,7 +211,7 @@ static void count_nested(struct hg_thread *thread, const struct hg_caller *calle
 
 struct hg_thread *hg_lifecycle_enter_slow(const struct hg_caller *caller, bool allocates) {
     struct hg_thread *thread = tls_thread;
-    uint32_t state = hg_load(&thread->state);
+    uint32_t state = hg_thread_state(thread);
     /* A refusal was for the process that made it; a forked child asks anew. */
     bool refused = state == HG_THREAD_REFUSED && hg_lifecycle_is_recording();
     if (refused) {
@@ -228,8 +229,7 @@ struct hg_thread *hg_lifecycle_enter_slow(const struct hg_caller *caller, bool a
         count_nested(thread, caller, allocates);
         return NULL;
     }
-    thread->entered_sp = caller->sp;
-    hg_store(&thread->state, HG_THREAD_IN_ALLOCATOR);
+    hg_thread_be(thread, HG_THREAD_IN_ALLOCATOR, caller->sp);
     return thread;
 }
 
@@ -238,12 +238,12 @@ struct hg_thread *hg_lifecycle_enter_slow(const struct hg_caller *caller, bool a
 /* Run `last` as this thread's own event, so that it cannot meet itself. */
 static void take_last_snapshot(void) {
     struct hg_thread *thread = tls_thread;
-    if (thread->state != HG_THREAD_READY) return;
+    if (hg_thread_state(thread) != HG_THREAD_READY) return;
     uint64_t now = hg_clock_now();
-    hg_store(&thread->state, HG_THREAD_IN_RECORDER);
+    hg_thread_be(thread, HG_THREAD_IN_RECORDER, (uintptr_t)__builtin_frame_address(0));
     hg_snapshots_take(thread, now);
     hg_threads_refresh(thread, now);
-    hg_store(&thread->state, HG_THREAD_READY);
+    hg_thread_be(thread, HG_THREAD_READY, 0);
 }
 
 void hg_lifecycle_exiting(int status) {

@@ -61,11 +61,6 @@ static uint32_t find_site(struct hg_thread *thread, const struct hg_caller *call
 
 /* ---- events --------------------------------------------------------------------------------------- */
 
-HG_INLINE void begin(struct hg_thread *thread) {
-    hg_store(&thread->state, HG_THREAD_IN_RECORDER);
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-}
-
 HG_INLINE void after_event(struct hg_thread *thread, uint64_t churn, uint64_t now_ns) {
     if (HG_UNLIKELY(now_ns >= thread->next_tick)) hg_snapshots_tick(thread, now_ns);
     if (HG_UNLIKELY(g_options.churn_bytes)) hg_snapshots_churn(thread, churn, now_ns);
@@ -130,7 +125,7 @@ static void count_departure(struct hg_thread *thread, const struct hg_taken *tak
 
 void hg_recorder_allocated(struct hg_thread *thread, const struct hg_caller *caller, void *block,
                            size_t size) {
-    begin(thread);
+    hg_thread_become(thread, HG_THREAD_IN_RECORDER);
     uint64_t now = hg_clock_now();
     uint32_t site = find_site(thread, caller, now);
     struct hg_block entry = {size, site, hg_clock_birth(now)};
@@ -145,7 +140,7 @@ void hg_recorder_allocated(struct hg_thread *thread, const struct hg_caller *cal
 }
 
 struct hg_taken hg_recorder_take(struct hg_thread *thread, void *block) {
-    begin(thread);
+    hg_thread_become(thread, HG_THREAD_IN_RECORDER);
     struct hg_taken taken = {hg_ledger_take((uintptr_t)block), 0};
     if (HG_LIKELY(taken.block.site)) taken.usable = hg_real_usable(block);
     return taken;
@@ -158,7 +153,7 @@ static void count_unknown(struct hg_thread *thread) {
 
 void hg_recorder_freed(struct hg_thread *thread, const struct hg_caller *caller, void *block,
                        const struct hg_taken *taken) {
-    begin(thread);
+    hg_thread_become(thread, HG_THREAD_IN_RECORDER);
     if (HG_UNLIKELY(hg_modules_is_loader(caller->pc))) hg_modules_check_unloaded();
     if (HG_UNLIKELY(!taken->block.site)) {
         count_unknown(thread);
@@ -200,7 +195,7 @@ static HG_NOINLINE void leave_for_good(struct hg_thread *thread, struct hg_count
 /* Both sides of a realloc as one change, so that the peak sees neither the gap nor the overlap. */
 void hg_recorder_resized(struct hg_thread *thread, const struct hg_caller *caller, void *from,
                          const struct hg_taken *taken, void *to, size_t size) {
-    begin(thread);
+    hg_thread_become(thread, HG_THREAD_IN_RECORDER);
     uint64_t now = hg_clock_now();
     struct hg_block entry = {size, find_site(thread, caller, now), taken->block.birth};
     struct hg_counters *old = hg_sites_line(&thread->counters, taken->block.site);
@@ -227,7 +222,7 @@ void hg_recorder_resized(struct hg_thread *thread, const struct hg_caller *calle
 
 void hg_recorder_kept(struct hg_thread *thread, void *block, const struct hg_taken *taken) {
     struct hg_block replaced;
-    begin(thread);
+    hg_thread_become(thread, HG_THREAD_IN_RECORDER);
     if (!hg_ledger_put((uintptr_t)block, taken->block, &replaced)) {
         hg_threads_lose(thread, HG_LOSS_LEDGER_FULL);
     }

@@ -17,15 +17,13 @@ HG_INLINE struct hg_thread *hg_recorder_enter(const struct hg_caller *caller, bo
     if (HG_UNLIKELY(hg_load(&thread->state) != HG_THREAD_READY)) {
         return hg_lifecycle_enter_slow(caller, allocates);
     }
-    thread->entered_sp = caller->sp;
-    hg_store(&thread->state, HG_THREAD_IN_ALLOCATOR);
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    hg_thread_be(thread, HG_THREAD_IN_ALLOCATOR, caller->sp);
     return thread;
 }
 
 HG_INLINE void hg_recorder_leave(struct hg_thread *thread) {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    hg_store(&thread->state, HG_THREAD_READY);
+    hg_thread_be(thread, HG_THREAD_READY, 0);
 }
 
 /* The real allocator returned `block` for `size` bytes. */

@@ -89,7 +89,8 @@ static struct hg_thread *claim_dead(uint32_t pid, uint32_t tid, const char *name
         uint32_t number = hg_add_shared(&g_threads.ask_next, 1) % count;
         struct hg_thread *slot = hg_load_acquire(&g_threads.slots[number]);
         if (!slot) continue;
-        uint32_t owner = hg_load(&slot->record->tid), state = HG_THREAD_READY;
+        uint32_t owner = hg_load(&slot->record->tid);
+        uint64_t state = HG_THREAD_READY;
         /* A slot with the asking thread's own id can only be that of a dead namesake. */
         if (owner != tid && hg_sys_thread_alive(pid, owner)) continue;
         if (count < SLOTS_KEPT_BY_NAME && !same_name(slot->record->name, name)) continue;
@@ -161,7 +162,7 @@ struct hg_thread *hg_threads_attach(void) {
     record->shard = slot->shard_number;
     hg_store_release(&record->tid, tid);
     move_slot(slot, record);
-    hg_store(&slot->state, HG_THREAD_READY);
+    hg_thread_be(slot, HG_THREAD_READY, 0);
     tls_thread = slot;
     return slot;
 }

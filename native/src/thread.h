@@ -15,12 +15,15 @@
 #define HG_MAX_SHARDS 65536u
 #define HG_STACK_CACHE 4096u
 
+/* A thread's state is one word: one of these, and above its low bits, while inside a hook, the
+ * stack pointer of the hook's caller. One word, because a signal may come between any two. */
 enum hg_thread_state {
     HG_THREAD_UNKNOWN = 0, /* not attached, or zeroed by fork */
     HG_THREAD_READY = 1,
     HG_THREAD_IN_ALLOCATOR = 2, /* inside the real allocator */
     HG_THREAD_IN_RECORDER = 3,  /* inside our own code */
     HG_THREAD_REFUSED = 4,      /* there was no room for it: its events are only counted */
+    HG_THREAD_STATE_MASK = 7,
 };
 
 /* A stack seen before: its hash (never 0) and its site. */
@@ -31,9 +34,8 @@ struct hg_stack_entry {
 };
 
 struct hg_thread {
-    uint32_t state;
+    uint64_t state;
     uint32_t shard_number;
-    uintptr_t entered_sp; /* the hook's caller, while not READY */
     uintptr_t last_block;        /* of this thread's last allocation, for temporaries, ... */
     struct hg_block last_entry;  /* ... and what the ledger got: the address may be another's by now */
     struct hg_thread_record *record;
@@ -48,6 +50,21 @@ struct hg_thread {
 
 /* This thread's block. Points to a block of state UNKNOWN until the thread is attached. */
 extern __thread struct hg_thread *tls_thread __attribute__((tls_model("initial-exec")));
+
+HG_INLINE uint32_t hg_thread_state(const struct hg_thread *thread) {
+    return hg_load(&thread->state) & HG_THREAD_STATE_MASK;
+}
+
+/* Inside a hook called at stack pointer `sp`, or READY again with 0. */
+HG_INLINE void hg_thread_be(struct hg_thread *thread, enum hg_thread_state state, uintptr_t sp) {
+    hg_store(&thread->state, (sp & ~(uint64_t)HG_THREAD_STATE_MASK) | state);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/* Still inside the same hook. */
+HG_INLINE void hg_thread_become(struct hg_thread *thread, enum hg_thread_state state) {
+    hg_thread_be(thread, state, hg_load(&thread->state));
+}
 
 /* Fresh slots; called when a recording starts. False: no room. */
 bool hg_threads_start(void);
