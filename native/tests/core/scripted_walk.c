@@ -11,6 +11,10 @@ uint32_t g_modules_generation;
 bool hg_walk_start(void) { return true; }
 bool hg_modules_start(void) { return true; }
 void hg_modules_check_unloaded(void) { g_unload_checks++; }
+const struct hg_code *hg_modules_find(uintptr_t address) {
+    (void)address;
+    return NULL;
+}
 
 void hg_walk(struct hg_walker *walker, const struct hg_caller *caller, uint32_t limit) {
     const struct scripted_stack *next = &tls_next_stack;

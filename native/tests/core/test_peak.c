@@ -1,0 +1,209 @@
+/* The peak, to the byte and per site, against brute force: what was live at every site is written
+ * down whenever the total passes its old peak. */
+#include "peak.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "fixture.h"
+#include "heap_model.h"
+#include "recording.h"
+#include "test.h"
+
+static struct heap_model g_model;
+
+static struct model_thread start_model(void) {
+    memset(&g_model, 0, sizeof g_model);
+    return (struct model_thread){.thread = begin_events(5)};
+}
+
+static void random_traces(void) {
+    struct random r = random_start(50);
+    for (uint32_t trace = 0; trace < (SANITIZED ? 60 : 300); trace++) {
+        struct model_thread t = start_model();
+        uint32_t bits = 1 + trace % 24, length = 1 + (uint32_t)random_below(&r, 1500);
+        for (uint32_t i = 0; i < length; i++) {
+            uint32_t grow = i / 100 % 2 ? 6 : 3; /* up, and down again */
+            model_do_something(&g_model, &t, &r, grow, bits);
+            if (random_below(&r, 200) == 0) model_check_peak(&g_model);
+        }
+        model_check_peak(&g_model);
+        model_check(&g_model);
+        CHECK_EQUAL(g_model.doubtful, 0);
+        CHECK_EQUAL(g_header->flags & HG_FLAG_MULTI_THREADED, 0);
+    }
+}
+
+/* A realloc that moves and grows is one change: neither the gap nor the overlap is a peak. */
+static void realloc_is_one_change(void) {
+    struct model_thread t = start_model();
+    model_allocate(&g_model, &t, 0, 1, 1000);
+    model_allocate(&g_model, &t, 1, 2, 500);
+    model_resize(&g_model, &t, 0, 2, 3, 1200);
+    CHECK_EQUAL(g_header->peak_bytes, 1700);
+    model_check_peak(&g_model);
+    model_resize(&g_model, &t, 2, 0, 1, 1100);
+    CHECK_EQUAL(g_header->peak_bytes, 1700);
+    model_check_peak(&g_model);
+    model_resize(&g_model, &t, 0, 0, 1, 1101);
+    model_check_peak(&g_model);
+}
+
+/* Events of no bytes at the peak come after it: its blocks must not include them. */
+static void nothing_changes_nothing(void) {
+    struct model_thread t = start_model();
+    model_allocate(&g_model, &t, 0, 1, 100);
+    model_allocate(&g_model, &t, 1, 1, 0);
+    model_allocate(&g_model, &t, 2, 2, 0);
+    model_check_peak(&g_model);
+    model_free(&g_model, &t, 1);
+    model_resize(&g_model, &t, 0, 0, 4, 100);
+    model_check_peak(&g_model);
+    model_free(&g_model, &t, 0);
+    model_allocate(&g_model, &t, 3, 5, 100); /* as high again is not higher */
+    model_check_peak(&g_model);
+    CHECK_EQUAL(g_header->peak_bytes, 100);
+}
+
+/* ---- threads, one event at a time --------------------------------------------------------------- */
+
+#define THREADS 4u
+
+static pthread_mutex_t g_turn = PTHREAD_MUTEX_INITIALIZER;
+
+struct plan {
+    uint32_t events, size_bits;
+};
+
+static void take_turns(void *argument, uint32_t number) {
+    const struct plan *plan = argument;
+    struct random r = random_start(60 + number);
+    forget_thread();
+    struct model_thread t = {.thread = hg_threads_attach()};
+    CHECK(t.thread != NULL);
+    for (uint32_t i = 0; i < plan->events; i++) {
+        pthread_mutex_lock(&g_turn);
+        model_do_something(&g_model, &t, &r, i / 300 % 2 ? 6 : 2, plan->size_bits);
+        if (random_below(&r, 500) == 0) model_check_peak(&g_model);
+        pthread_mutex_unlock(&g_turn);
+    }
+}
+
+static void ordered_threads(void) {
+    for (uint32_t bits = 6; bits <= 22; bits += 4) {
+        struct plan plan = {SANITIZED ? 1500 : 6000, bits};
+        struct model_thread t = start_model();
+        struct random r = random_start(61);
+        for (uint32_t i = 0; i < 500; i++) model_do_something(&g_model, &t, &r, 6, bits);
+        run_threads(THREADS, take_turns, &plan);
+        CHECK(g_header->flags & HG_FLAG_MULTI_THREADED);
+        model_check_peak(&g_model);
+        model_check(&g_model);
+        /* Whoever was there first may go on. */
+        for (uint32_t i = 0; i < 500; i++) model_do_something(&g_model, &t, &r, 6, bits);
+        model_check_peak(&g_model);
+        model_check(&g_model);
+    }
+}
+
+static void climb_slowly(void *argument, uint32_t number) {
+    uint32_t count = *(const uint32_t *)argument;
+    forget_thread();
+    struct model_thread t = {.thread = hg_threads_attach()};
+    for (uint32_t i = 0; i < count; i++) {
+        pthread_mutex_lock(&g_turn);
+        model_allocate(&g_model, &t, 1 + number * 100 + i, number, 3000 + i);
+        pthread_mutex_unlock(&g_turn);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        pthread_mutex_lock(&g_turn);
+        model_free(&g_model, &t, 1 + number * 100 + i);
+        pthread_mutex_unlock(&g_turn);
+    }
+}
+
+/* The first thread has allocated nearly everything, and then only waits for the others. */
+static void first_thread_waits(void) {
+    uint32_t count = 100;
+    struct model_thread t = start_model();
+    model_allocate(&g_model, &t, 0, 7, 100 << 20);
+    run_threads(THREADS, climb_slowly, &count);
+    model_check_peak(&g_model);
+    CHECK(g_model.peak > (100 << 20));
+}
+
+/* Threads far below the peak keep batches to themselves; the climb back must not miss them. */
+static void waits_with_a_batch(void *argument, uint32_t number) {
+    uint32_t place = *(const uint32_t *)argument + number;
+    forget_thread();
+    struct model_thread t = {.thread = hg_threads_attach()};
+    pthread_mutex_lock(&g_turn);
+    model_allocate(&g_model, &t, place, number, 8000);
+    pthread_mutex_unlock(&g_turn);
+}
+
+static void waiting_batches_count(void) {
+    uint32_t place = 10;
+    struct model_thread t = start_model();
+    model_allocate(&g_model, &t, 0, 8, 4 << 20);
+    run_threads(1, waits_with_a_batch, &place);
+    model_free(&g_model, &t, 0);
+    for (uint32_t i = 0; i < 3; i++) { /* lets the mode go far */
+        model_allocate(&g_model, &t, 1, 8, 1000);
+        model_free(&g_model, &t, 1);
+    }
+    place = 20;
+    run_threads(3, waits_with_a_batch, &place);
+    for (place = 100; g_model.total < (5 << 20); place++) {
+        model_allocate(&g_model, &t, place, 9, 16000);
+        CHECK_EQUAL(g_header->peak_bytes, g_model.peak);
+    }
+    model_check_peak(&g_model);
+}
+
+/* ---- when threads hammer the total ------------------------------------------------------------ */
+
+static void just_attach(void *argument, uint32_t number) {
+    (void)argument, (void)number;
+    forget_thread();
+    CHECK(hg_threads_attach() != NULL);
+}
+
+static void error_is_stated(void) {
+    struct model_thread t = start_model();
+    struct random r = random_start(70);
+    int64_t total = 0, peak = 0, most = 0;
+    run_threads(3, just_attach, NULL);
+    /* A quarter of a million shared events within what the clock calls an instant. */
+    for (uint32_t i = 0; i < HG_PEAK_RATE + 10; i++) {
+        hg_peak_move_shared(t.thread, i % 2 ? -10 : 10, 5);
+    }
+    CHECK(g_header->peak_error_bytes > 0);
+    CHECK(g_header->peak_error_bytes <= 16 * HG_PEAK_BATCH);
+    for (uint32_t i = 0; i < 200000; i++) {
+        int64_t up = (int64_t)random_of_bits(&r, 16), delta = total < up || i / 1000 % 2 ? up : -up;
+        hg_peak_before(delta);
+        hg_peak_after(t.thread, delta, 6 + i);
+        total += delta;
+        if (total > peak) peak = total;
+        int64_t seen = (int64_t)g_header->peak_bytes;
+        CHECK(seen <= peak + 10);
+        if (peak - seen > most) most = peak - seen;
+    }
+    CHECK(most <= (int64_t)g_header->peak_error_bytes);
+    CHECK(most > 0);
+    CHECK_EQUAL(g_header->live_flushed + hg_threads_unflushed(), total);
+    test_note("peak at most %ld bytes too low, %lu stated", most, g_header->peak_error_bytes);
+}
+
+int main(void) {
+    reset_options();
+    RUN(random_traces);
+    RUN(realloc_is_one_change);
+    RUN(nothing_changes_nothing);
+    RUN(ordered_threads);
+    RUN(first_thread_waits);
+    RUN(waiting_batches_count);
+    RUN(error_is_stated);
+    return 0;
+}
