@@ -16,8 +16,6 @@ from heapglass.recording import schema
 from heapglass.recording.columns import signed, table, view
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from heapglass.recording.image import Image
@@ -38,6 +36,7 @@ class Stacks:
     __slots__ = (
         "_address",
         "_file",
+        "_links",
         "_module",
         "_node",
         "_parent",
@@ -53,6 +52,7 @@ class Stacks:
         self.records = records
         self.modules = modules
         self._file = image.file
+        self._links: dict[int, tuple[FrameAddress, int]] = {}
         self._address: NDArray[np.uint64] = nodes["address"].copy()
         self._parent = signed(nodes["parent"])
         self._module = modules.locate(self._address)
@@ -66,18 +66,19 @@ class Stacks:
         if not 0 < site < len(self._node) or not self._node[site]:
             return None
         frames = []
-        cut = None
-        for address, module in self._frames(int(self._node[site])):
-            if address < schema.PSEUDO_END:
-                cut = Pseudo(address)
-            else:
-                frames.append(FrameAddress(address, module))
-        return Stack(tuple(frames), cut)
-
-    def _frames(self, node: int) -> Iterator[tuple[int, int]]:
+        node = int(self._node[site])
         while node:
-            yield int(self._address[node]), int(self._module[node])
-            node = int(self._parent[node])
+            frame, node = self._links.get(node) or self._link(node)
+            frames.append(frame)
+        if frames[-1].address >= schema.PSEUDO_END:
+            return Stack(tuple(frames))
+        return Stack(tuple(frames[:-1]), Pseudo(frames[-1].address))
+
+    def _link(self, node: int) -> tuple[FrameAddress, int]:
+        """The frame at a node and the node of its caller. Stacks share most of theirs."""
+        frame = FrameAddress(int(self._address[node]), int(self._module[node]))
+        self._links[node] = frame, int(self._parent[node])
+        return self._links[node]
 
     def sites_like(self, site: int) -> NDArray[np.int64]:
         """All sites with the same stack, none when it is not visible."""
@@ -92,11 +93,11 @@ class Stacks:
         shown_as = ids[lowest]
         fingerprints = self._fingerprints(nodes)
         _, group, size = np.unique(fingerprints, return_inverse=True, return_counts=True)
-        by_frames: dict[tuple[tuple[int, int], ...], int] = {}
+        by_stack: dict[Stack | None, int] = {}
         suspects = np.flatnonzero(size[group] > 1)
         for suspect in suspects[np.argsort(shown_as[suspects])]:
-            frames = tuple(self._frames(int(nodes[suspect])))
-            shown_as[suspect] = by_frames.setdefault(frames, int(shown_as[suspect]))
+            stack = self.stack(int(shown_as[suspect]))
+            shown_as[suspect] = by_stack.setdefault(stack, int(shown_as[suspect]))
         canonical[ids] = shown_as[back]
         return canonical
 

@@ -136,7 +136,6 @@ def test_blocks(tmp_path: Path, seed: int, events: int) -> None:
     assert found == expected
 
 
-
 @runs
 @few
 def test_timeline(tmp_path: Path, seed: int, events: int) -> None:
