@@ -93,6 +93,7 @@ static bool still_loaded(const struct hg_code *code, uintptr_t start) {
 
 void hg_modules_check_unloaded(void) {
     if (!g_may_unload) return;
+    for (uint32_t i = 0; i < MISSED_PAGES; i++) hg_store(&g_missed[i], 0);
     uint32_t used = hg_load_acquire(&g_used);
     for (uint32_t i = 0; i < used; i++) {
         struct hg_code *code = &g_objects[i];
@@ -102,6 +103,13 @@ void hg_modules_check_unloaded(void) {
     }
 }
 
+static bool same(const struct hg_code *code, const struct hg_object *object) {
+    uintptr_t end = hg_load(&code->end);
+    /* No end yet: claimed a moment ago by another thread, for this very object. */
+    return hg_load_acquire(&code->start) == object->image.start &&
+           (end == 0 || (end == object->image.end && code->link_map == object->link_map));
+}
+
 /* Whatever is listed where another object now lies has gone unnoticed. */
 static void retire_overlapped(const struct hg_object *object) {
     uint32_t used = hg_load_acquire(&g_used);
@@ -109,18 +117,11 @@ static void retire_overlapped(const struct hg_object *object) {
         struct hg_code *code = &g_objects[i];
         uintptr_t start = hg_load_acquire(&code->start), end = hg_load(&code->end);
         bool apart = start <= RETIRING || end <= object->image.start || start >= object->image.end;
-        if (!apart && !code->permanent) retire(code);
+        if (!apart && !code->permanent && !same(code, object)) retire(code);
     }
 }
 
 /* ---- entering ------------------------------------------------------------------------------ */
-
-static bool same(const struct hg_code *code, const struct hg_object *object) {
-    uintptr_t end = hg_load(&code->end);
-    /* No end yet: claimed a moment ago by another thread, for this very object. */
-    return hg_load_acquire(&code->start) == object->image.start &&
-           (end == 0 || (end == object->image.end && code->link_map == object->link_map));
-}
 
 static struct hg_code *known(const struct hg_object *object) {
     uint32_t used = hg_load_acquire(&g_used);
@@ -239,20 +240,22 @@ static HG_NOINLINE void refresh(void) {
     g_adds = adds;
 }
 
-/* Whether to ask about an unknown address: not twice for one page, or generated code would take the
- * loader's lock at every allocation. */
-static bool worth_asking(uintptr_t address) {
-    uintptr_t page = address / HG_PAGE;
-    return hg_exchange(&g_missed[page % MISSED_PAGES], page) != page;
+/* Ask about an unknown address; not twice for one page as long as the loader has not changed
+ * anything, or generated code would take its lock at every allocation. */
+static const struct hg_code *ask(uintptr_t address) {
+    uintptr_t page = address / HG_PAGE, *missed = &g_missed[page % MISSED_PAGES];
+    if (hg_load(missed) == page) return NULL;
+    refresh();
+    const struct hg_code *code = listed(address, false);
+    if (!code) hg_store(missed, page);
+    return code;
 }
 
 const struct hg_code *hg_modules_find_for(uintptr_t address, uintptr_t caller) {
     const struct hg_code *code = listed(address, has_find_object());
     if (code) return code;
     if (has_find_object()) return find_now(address);
-    if (hg_modules_is_loader(caller) || !worth_asking(address)) return NULL;
-    refresh();
-    return listed(address, false);
+    return hg_modules_is_loader(caller) ? NULL : ask(address);
 }
 
 const struct hg_code *hg_modules_find(uintptr_t address) {

@@ -68,7 +68,7 @@ static uint64_t rule_in(const struct hg_code *code, uintptr_t address) {
     struct hg_fde fde;
     struct hg_row row;
     enum hg_rule_kind kind = row_in(code, address, &fde, &row);
-    bool by_row = kind == HG_RULE_PLAIN || kind == HG_RULE_REALIGNED;
+    bool by_row = kind == HG_RULE_PLAIN || kind == HG_RULE_WIDE || kind == HG_RULE_REALIGNED;
     return by_row ? hg_rule_of_row(&fde, &row) : hg_rule_make(kind);
 }
 

@@ -10,19 +10,21 @@
 #include "base.h"
 #include "cfi.h"
 
-/* An entry: tag 33 | kind 3 | slot 8 | saved 1 | base 1 | offset 18 (highest bits first). The tag is
+/* An entry: tag 33 | kind 4 | slot 7 | saved 1 | base 1 | offset 18 (highest bits first). The tag is
  * the address without its lowest 14 bits; those are the index. A zero entry is a rule that leads
  * nowhere (the caller's frame would be at the same address), so it needs no test of its own. */
 #define HG_RULE_INDEX_BITS 14u
 #define HG_RULE_TAG_SHIFT 31u
-#define HG_RULE_KIND_SHIFT 28u
+#define HG_RULE_KIND_SHIFT 27u
 #define HG_RULE_SLOT_SHIFT 20u
 #define HG_RULE_SAVED (UINT64_C(1) << 19)
 #define HG_RULE_BASE_BP (UINT64_C(1) << 18)
 #define HG_RULE_OFFSET_BITS 18u
 
 enum hg_rule_kind {
-    HG_RULE_PLAIN = 0,     /* CFA = rsp or rbp + offset; rbp the same, or saved at CFA - 8 * slot */
+    HG_RULE_PLAIN = 0,     /* CFA = rsp or rbp + offset; rbp the same, or saved at CFA - 8 * slot; the
+                              offset is in the lowest 16 bits, in bytes: one instruction to take out */
+    HG_RULE_WIDE,          /* likewise, for offsets that do not fit; here and below in words */
     HG_RULE_REALIGNED,     /* CFA = *(rbp + offset); rbp the same, or saved at rbp + 8 * slot */
     HG_RULE_SIGNAL,        /* the kernel's frame of a signal handler */
     HG_RULE_END,           /* the outermost frame */
@@ -43,16 +45,19 @@ HG_INLINE bool hg_rule_is_for(uint64_t rule, uintptr_t pc) {
 }
 /* Both tests of the walk in one: the tag, and a kind of zero below it. */
 HG_INLINE bool hg_rule_is_plain_for(uint64_t rule, uintptr_t pc) {
-    return rule >> HG_RULE_KIND_SHIFT == pc >> HG_RULE_INDEX_BITS << 3;
+    return rule >> HG_RULE_KIND_SHIFT == pc >> HG_RULE_INDEX_BITS << 4;
 }
 HG_INLINE enum hg_rule_kind hg_rule_kind(uint64_t rule) {
-    return (enum hg_rule_kind)(rule >> HG_RULE_KIND_SHIFT & 7);
+    return (enum hg_rule_kind)(rule >> HG_RULE_KIND_SHIFT & 15);
 }
-HG_INLINE intptr_t hg_rule_offset(uint64_t rule) { /* in bytes */
-    return (int64_t)(rule << (64 - HG_RULE_OFFSET_BITS)) >> (64 - HG_RULE_OFFSET_BITS - 3);
+HG_INLINE uintptr_t hg_rule_plain_offset(uint64_t rule) { /* in bytes */
+    return (uintptr_t)(intptr_t)(int16_t)rule;
+}
+HG_INLINE uintptr_t hg_rule_offset(uint64_t rule) { /* in bytes; of any other kind */
+    return (uintptr_t)((int64_t)(rule << (64 - HG_RULE_OFFSET_BITS)) >> (64 - HG_RULE_OFFSET_BITS - 3));
 }
 HG_INLINE uintptr_t hg_rule_slot(uint64_t rule) { /* in bytes */
-    return (rule >> HG_RULE_SLOT_SHIFT & 0xff) * 8;
+    return (rule >> HG_RULE_SLOT_SHIFT & 0x7f) * 8;
 }
 
 /* Fresh tables. False: no memory. */

@@ -21,9 +21,15 @@ static inline bool hg_rule_put_offset(int64_t bytes, uint64_t *rule) {
     return true;
 }
 
+/* The same for a plain rule. */
+static inline bool hg_rule_put_bytes(int64_t bytes, uint64_t *rule) {
+    *rule |= (uint16_t)bytes;
+    return bytes % 8 == 0;
+}
+
 /* The slot field for a place `bytes` away; false when it does not fit. */
 static inline bool hg_rule_put_slot(int64_t bytes, uint64_t *rule) {
-    if (bytes < 0 || bytes > 0xff * 8 || bytes % 8) return false;
+    if (bytes < 0 || bytes > 0x7f * 8 || bytes % 8) return false;
     *rule |= HG_RULE_SAVED | (uint64_t)(bytes / 8) << HG_RULE_SLOT_SHIFT;
     return true;
 }
@@ -36,12 +42,13 @@ static inline bool hg_rule_keeps_bp(const struct hg_row *row, uint64_t *rule) {
 }
 
 static inline uint64_t hg_rule_plain(const struct hg_row *row) {
-    uint64_t rule = hg_rule_make(HG_RULE_PLAIN);
-    if (row->cfa_register == HG_RBP) rule |= HG_RULE_BASE_BP;
-    struct hg_cfi_rule bp = row->columns[HG_RBP];
+    bool narrow = row->cfa_value == (int16_t)row->cfa_value;
     bool by_bp = row->cfa_register == HG_RBP;
+    uint64_t rule = hg_rule_make(narrow ? HG_RULE_PLAIN : HG_RULE_WIDE);
+    if (by_bp) rule |= HG_RULE_BASE_BP;
+    struct hg_cfi_rule bp = row->columns[HG_RBP];
     bool fits = (by_bp || (row->cfa_register == HG_RSP && row->cfa_value > 0)) &&
-                hg_rule_put_offset(row->cfa_value, &rule);
+                (narrow ? hg_rule_put_bytes : hg_rule_put_offset)(row->cfa_value, &rule);
     /* The walk checks only that the CFA is above rsp. A slot between the base register and the CFA
      * is then above rsp too, or, by a wrong rbp, at most these few bytes below it. */
     int32_t farthest = by_bp && row->cfa_value > HG_RULE_BP_REACH ? HG_RULE_BP_REACH : row->cfa_value;

@@ -74,9 +74,9 @@ bool hg_walk_by_frame_pointer(struct hg_walk_state *state) {
     return hg_walk_push(state, back);
 }
 
-static bool step_plain(struct hg_walk_state *state, uint64_t rule) {
+static bool step_plain(struct hg_walk_state *state, uint64_t rule, uintptr_t offset) {
     bool by_bp = rule & HG_RULE_BASE_BP;
-    uintptr_t cfa = (by_bp ? state->bp : state->sp) + (uintptr_t)hg_rule_offset(rule);
+    uintptr_t cfa = (by_bp ? state->bp : state->sp) + offset;
     if (!hg_walk_settle(state, cfa, by_bp)) return false;
     if (rule & HG_RULE_SAVED) state->bp = hg_walk_word(cfa - hg_rule_slot(rule));
     state->sp = cfa;
@@ -88,7 +88,7 @@ static bool on_stack(struct hg_walk_state *state, uintptr_t at) {
 }
 
 static bool step_realigned(struct hg_walk_state *state, uint64_t rule) {
-    uintptr_t place = state->bp + (uintptr_t)hg_rule_offset(rule);
+    uintptr_t place = state->bp + hg_rule_offset(rule);
     uintptr_t saved = state->bp + hg_rule_slot(rule);
     if (!on_stack(state, place) || !on_stack(state, saved)) {
         return hg_walk_end(state, HG_PSEUDO_BOUNDS);
@@ -117,7 +117,9 @@ static HG_NOINLINE bool step(struct hg_walk_state *state) {
     uint64_t rule = hg_rules_find(state->pc, state->caller->pc, misses);
     switch (hg_rule_kind(rule)) {
     case HG_RULE_PLAIN:
-        return step_plain(state, rule);
+        return step_plain(state, rule, hg_rule_plain_offset(rule));
+    case HG_RULE_WIDE:
+        return step_plain(state, rule, hg_rule_offset(rule));
     case HG_RULE_REALIGNED:
         return step_realigned(state, rule);
     case HG_RULE_SIGNAL:
@@ -145,7 +147,14 @@ HG_INLINE void run(struct hg_walk_state *state) {
     while (depth < limit) {
         uint64_t rule = hg_rule_peek(rules, pc);
         if (HG_UNLIKELY(!hg_rule_is_plain_for(rule, pc))) break;
-        uintptr_t cfa = (rule & HG_RULE_BASE_BP ? bp : sp) + (uintptr_t)hg_rule_offset(rule);
+        uintptr_t base = sp;
+        if (HG_UNLIKELY(rule & HG_RULE_BASE_BP)) {
+            base = bp;
+            /* A branch, not a conditional move: what follows must not wait for this test. Worth 6 to
+             * 12 % on real programs; rbp's own value below is better moved. */
+            __asm__ volatile("" : "+r"(base));
+        }
+        uintptr_t cfa = base + hg_rule_plain_offset(rule);
         if (HG_UNLIKELY(cfa <= sp || cfa > hi || cfa % 8)) break;
         pc = hg_walk_word(cfa - 8);
         uintptr_t saved = hg_walk_word(cfa - hg_rule_slot(rule));

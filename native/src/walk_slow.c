@@ -127,6 +127,7 @@ static enum hg_rule_kind find_row(struct slow *slow) {
 static bool step(struct slow *slow) {
     switch (find_row(slow)) {
     case HG_RULE_PLAIN:
+    case HG_RULE_WIDE:
     case HG_RULE_REALIGNED:
     case HG_RULE_COMPLEX:
         return apply_row(slow) && hg_walk_push(slow->state, slow->state->pc);
@@ -150,8 +151,9 @@ static bool unwind_own_frames(struct slow *slow) {
     for (uint32_t i = 0; i < MAX_OWN_FRAMES; i++) {
         if (state->pc == caller->pc && state->sp == caller->sp) return true;
         enum hg_rule_kind kind = find_row(slow);
-        bool ours = kind == HG_RULE_PLAIN || kind == HG_RULE_REALIGNED || kind == HG_RULE_COMPLEX;
-        if (!ours || !apply_row(slow)) return false;
+        /* The library is compiled without frames of any other kind. */
+        if (kind != HG_RULE_PLAIN && kind != HG_RULE_COMPLEX) return false;
+        if (!apply_row(slow)) return false;
     }
     return false;
 }
