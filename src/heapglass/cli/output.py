@@ -82,7 +82,7 @@ def open_screen(args: argparse.Namespace) -> Screen:
     stream = _tolerant(sys.stdout)
     is_terminal = stream.isatty()
     width, height = screen_size(os.environ, is_terminal=is_terminal)
-    console = Console(
+    console = _PipedConsole(
         file=stream,
         force_terminal=True if args.color else is_terminal,
         no_color=True if args.no_color else None,
@@ -154,6 +154,12 @@ def _print_items(items: Sequence[Any]) -> None:
         sys.stdout.write(f"{separator}\n{json.dumps(item)}")
         separator = ","
     sys.stdout.write("\n]")
+
+
+class _PipedConsole(Console):
+    def on_broken_pipe(self) -> None:
+        """The dispatcher knows what to do; rich would end the process with a code of its own."""
+        raise BrokenPipeError
 
 
 def _tolerant(stream: TextIO) -> TextIO:

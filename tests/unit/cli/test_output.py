@@ -119,3 +119,17 @@ def test_the_screen_follows_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = open_screen(OPTIONS)
     assert screen.width == 99
     assert screen.glyphs.bar == "#"
+
+
+def test_a_reader_that_leaves_early_is_left_to_the_dispatcher(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Broken(io.StringIO):
+        encoding = "utf-8"
+
+        def write(self, _text: str) -> int:
+            raise BrokenPipeError
+
+    monkeypatch.setattr(sys, "stdout", Broken())
+    with pytest.raises(BrokenPipeError):
+        open_screen(OPTIONS).line("text")
