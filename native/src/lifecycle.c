@@ -131,8 +131,8 @@ static bool have_gate(void) {
     if (!made) return false;
     made->phase = STARTING;
     made->tid = hg_sys_tid();
-    made->early = hg_load(&g_no_gate.early);
     if (!hg_swap(&g_gate, &none, made)) hg_sys_unmap(made, HG_PAGE);
+    hg_add_shared(&g_gate->early, hg_exchange(&g_no_gate.early, 0));
     return true;
 }
 
@@ -150,8 +150,8 @@ static void start(void) {
         else started = start_recording();
         g_was_recording |= started;
     }
-    if (started) hg_store(&g_header->losses[HG_LOSS_EARLY], hg_load(&g_gate->early));
     hg_store_release(&g_gate->phase, started ? RECORDING : OFF);
+    if (started) hg_add_shared(&g_header->losses[HG_LOSS_EARLY], hg_exchange(&g_gate->early, 0));
 }
 
 /* ---- entering a hook -------------------------------------------------------------------------- */
@@ -174,14 +174,13 @@ static bool be_started(bool allocates) {
         start();
         return hg_load_acquire(&g_gate->phase) == RECORDING;
     }
-    /* The thread that starts cannot wait for itself: a signal handler came in between. */
-    bool is_starter = hg_load(&g_gate->tid) == hg_sys_tid();
-    for (uint32_t i = 0; !is_starter && i < WAIT_FOR_START; i++) {
-        if (hg_load_acquire(&g_gate->phase) != STARTING) break;
+    /* Starting may allocate (dlsym); those blocks are not the program's. */
+    if (hg_load(&g_gate->tid) == hg_sys_tid()) return false;
+    for (uint32_t i = 0; i < WAIT_FOR_START && hg_load_acquire(&g_gate->phase) == STARTING; i++) {
         hg_sys_yield();
     }
     if (hg_load_acquire(&g_gate->phase) == STARTING && allocates) hg_add_shared(&g_gate->early, 1);
-    return !is_starter && hg_load_acquire(&g_gate->phase) == RECORDING;
+    return hg_load_acquire(&g_gate->phase) == RECORDING;
 }
 
 /* The thread is inside a hook already: a signal handler that allocates, or an allocator that calls
@@ -209,6 +208,14 @@ static void count_nested(struct hg_thread *thread, const struct hg_caller *calle
     else hg_ledger_suspect(); /* its block, if recorded, stays in the ledger for now */
 }
 
+/* Start the process if that is due, and attach the thread; NULL when either cannot be. */
+static struct hg_thread *join(bool allocates) {
+    if (!be_started(allocates)) return NULL;
+    struct hg_thread *thread = hg_threads_attach();
+    if (!thread) hg_add_shared(&g_header->losses[HG_LOSS_THREAD], 1);
+    return thread;
+}
+
 struct hg_thread *hg_lifecycle_enter_slow(const struct hg_caller *caller, bool allocates) {
     struct hg_thread *thread = tls_thread;
     uint32_t state = hg_thread_state(thread);
@@ -219,12 +226,13 @@ struct hg_thread *hg_lifecycle_enter_slow(const struct hg_caller *caller, bool a
         return NULL;
     }
     if (state == HG_THREAD_UNKNOWN || state == HG_THREAD_REFUSED) {
-        if (!be_started(allocates)) return NULL;
-        thread = hg_threads_attach();
-        if (!thread) {
-            hg_add_shared(&g_header->losses[HG_LOSS_THREAD], 1);
-            return NULL;
-        }
+        /* OFF and a child's frees before its first allocation must stay cheap. */
+        uint32_t phase = hg_load_acquire(&g_gate->phase);
+        if (phase == OFF || (phase == UNSTARTED && !allocates)) return NULL;
+        uint64_t signals = hg_sys_block_signals();
+        thread = join(allocates);
+        hg_sys_restore_signals(signals);
+        if (!thread) return NULL;
     } else if (is_nested(thread, caller)) {
         count_nested(thread, caller, allocates);
         return NULL;

@@ -235,35 +235,54 @@ static void snapshot_locked(struct hg_thread *thread, const struct hg_point *tot
     hg_store(&g_header->private_bytes, hg_sys_private_bytes());
 }
 
-static bool try_lock(void) { return !hg_exchange(&g_snapshots.busy, 1); }
-static void unlock(void) { hg_store_release(&g_snapshots.busy, 0); }
+/* With signals held back: a handler that jumps out would leave the lock taken for ever. */
+static bool try_lock(uint64_t *signals) {
+    if (hg_load(&g_snapshots.busy)) return false;
+    *signals = hg_sys_block_signals();
+    if (!hg_exchange(&g_snapshots.busy, 1)) return true;
+    hg_sys_restore_signals(*signals);
+    return false;
+}
+
+static void unlock(uint64_t signals) {
+    hg_store_release(&g_snapshots.busy, 0);
+    hg_sys_restore_signals(signals);
+}
 
 void hg_snapshots_take(struct hg_thread *thread, uint64_t now_ns) {
-    if (!try_lock()) return;
+    uint64_t signals;
+    if (!try_lock(&signals)) return;
     struct hg_point totals = hg_timeline_totals(now_ns);
     hg_timeline_add(&totals);
     snapshot_locked(thread, &totals);
-    unlock();
+    unlock(signals);
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
+static void take_due_locked(struct hg_thread *thread, uint64_t now_ns) {
+    bool snapshot_due = now_ns >= g_snapshots.next_snapshot;
+    if (!snapshot_due && now_ns < g_snapshots.next_point) return; /* another thread was quicker */
+    struct hg_point totals = hg_timeline_totals(now_ns);
+    hg_timeline_add(&totals);
+    hg_store(&g_snapshots.next_point, now_ns + HG_TIMELINE_INTERVAL_NS);
+    if (!snapshot_due) return;
+    snapshot_locked(thread, &totals);
+    hg_store(&g_snapshots.next_snapshot, now_ns + g_snapshots.interval);
+    hg_threads_refresh(thread, now_ns);
+}
+
+static uint64_t next_due(void) {
+    return earlier(hg_load(&g_snapshots.next_point), hg_load(&g_snapshots.next_snapshot));
+}
+
 void hg_snapshots_tick(struct hg_thread *thread, uint64_t now_ns) {
-    if (try_lock()) {
-        bool snapshot_due = now_ns >= g_snapshots.next_snapshot;
-        if (snapshot_due || now_ns >= g_snapshots.next_point) {
-            struct hg_point totals = hg_timeline_totals(now_ns);
-            hg_timeline_add(&totals);
-            hg_store(&g_snapshots.next_point, now_ns + HG_TIMELINE_INTERVAL_NS);
-            if (snapshot_due) {
-                snapshot_locked(thread, &totals);
-                hg_store(&g_snapshots.next_snapshot, now_ns + g_snapshots.interval);
-                hg_threads_refresh(thread, now_ns);
-            }
-        }
-        unlock();
+    uint64_t signals;
+    if (now_ns >= next_due() && try_lock(&signals)) {
+        take_due_locked(thread, now_ns);
+        unlock(signals);
     }
-    thread->next_tick = earlier(hg_load(&g_snapshots.next_point), hg_load(&g_snapshots.next_snapshot));
+    thread->next_tick = next_due();
     hg_store(&thread->record->last_seen, now_ns);
 }
 

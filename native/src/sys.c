@@ -184,6 +184,19 @@ void hg_sys_host_name(char *buffer, size_t size) {
 void hg_sys_yield(void) { CALL0(SYS_sched_yield); }
 void hg_sys_exit(int status) { CALL1(SYS_exit_group, status); }
 
+uint64_t hg_sys_block_signals(void) {
+    /* Not the ones a fault raises: held back, they would kill. */
+    uint64_t faults = 1ul << (SIGSEGV - 1) | 1ul << (SIGBUS - 1) | 1ul << (SIGILL - 1) |
+                      1ul << (SIGFPE - 1) | 1ul << (SIGTRAP - 1) | 1ul << (SIGSYS - 1);
+    uint64_t mask = ~faults, before = 0;
+    CALL4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, &before, sizeof mask);
+    return before;
+}
+
+void hg_sys_restore_signals(uint64_t mask) {
+    CALL4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof mask);
+}
+
 bool hg_sys_readable(uintptr_t address) {
     /* rt_sigprocmask copies the set in before it looks at `how`: an impossible `how` makes it a
      * test for readability with no effect (EFAULT or EINVAL; 0 for NULL, which means no set). */

@@ -50,6 +50,11 @@ void hg_sys_host_name(char *buffer, size_t size);
 void hg_sys_yield(void);
 void hg_sys_exit(int status);
 
+/* Hold signals back from this thread, for work that must not be left half-way by a handler that
+ * jumps out of it; returns what to restore. */
+uint64_t hg_sys_block_signals(void);
+void hg_sys_restore_signals(uint64_t mask);
+
 /* Whether the 8 bytes at `address` can be read; never faults. */
 bool hg_sys_readable(uintptr_t address);
 

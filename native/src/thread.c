@@ -35,20 +35,32 @@ struct hg_table *hg_threads_shard(uint32_t number) {
     return slot ? &slot->counters : NULL;
 }
 
-static void add_totals(struct hg_totals *sum, const struct hg_thread_record *r) {
-    hg_add_shared(&sum->allocations, hg_load(&r->allocations));
-    hg_add_shared(&sum->frees, hg_load(&r->frees));
-    hg_add_shared(&sum->bytes_allocated, hg_load(&r->bytes_allocated));
-    hg_add_shared(&sum->bytes_freed, hg_load(&r->bytes_freed));
-    hg_add_shared(&sum->usable_allocated, hg_load(&r->usable_allocated));
-    hg_add_shared(&sum->usable_freed, hg_load(&r->usable_freed));
+static struct hg_totals totals_of(const struct hg_thread_record *r) {
+    return (struct hg_totals){
+        hg_load(&r->allocations), hg_load(&r->frees),
+        hg_load(&r->bytes_allocated), hg_load(&r->bytes_freed),
+        hg_load(&r->usable_allocated), hg_load(&r->usable_freed),
+    };
+}
+
+/* Both may be written meanwhile: a thread that starts retires another one. */
+static void add_totals(struct hg_totals *sum, const struct hg_totals *more) {
+    hg_add_shared(&sum->allocations, hg_load(&more->allocations));
+    hg_add_shared(&sum->frees, hg_load(&more->frees));
+    hg_add_shared(&sum->bytes_allocated, hg_load(&more->bytes_allocated));
+    hg_add_shared(&sum->bytes_freed, hg_load(&more->bytes_freed));
+    hg_add_shared(&sum->usable_allocated, hg_load(&more->usable_allocated));
+    hg_add_shared(&sum->usable_freed, hg_load(&more->usable_freed));
 }
 
 static struct hg_totals sum_totals(void) {
-    struct hg_totals sum = g_threads.retired;
+    struct hg_totals sum = {0};
+    add_totals(&sum, &g_threads.retired);
     for (uint32_t i = 0, n = hg_load(&g_header->shards); i < n; i++) {
         struct hg_thread *slot = hg_load_acquire(&g_threads.slots[i]);
-        if (slot) add_totals(&sum, slot->record);
+        if (!slot) continue;
+        struct hg_totals of_slot = totals_of(hg_load_acquire(&slot->record));
+        add_totals(&sum, &of_slot);
     }
     return sum;
 }
@@ -136,7 +148,8 @@ static void move_slot(struct hg_thread *slot, struct hg_thread_record *record) {
     hg_add_shared(&g_threads.moves, 1);
     if (slot->record) {
         hg_peak_flush(slot->record);
-        add_totals(&g_threads.retired, slot->record);
+        struct hg_totals last = totals_of(slot->record);
+        add_totals(&g_threads.retired, &last);
     }
     hg_store_release(&slot->record, record);
     hg_store_release(&g_threads.slots[slot->shard_number], slot);
@@ -153,12 +166,14 @@ struct hg_thread *hg_threads_attach(void) {
     hg_sys_thread_name(name);
     struct hg_thread *first = hg_load_acquire(&g_threads.slots[0]);
     if (first) hg_peak_go_threaded(first->record);
-    tls_thread = &g_refused_thread;
 
     struct hg_thread_record *record = new_record(name);
-    if (!record) return NULL;
-    struct hg_thread *slot = claim_dead(pid, tid, name);
-    if (!slot && !(slot = new_slot())) return NULL;
+    struct hg_thread *slot = record ? claim_dead(pid, tid, name) : NULL;
+    if (record && !slot) slot = new_slot();
+    if (!slot) {
+        tls_thread = &g_refused_thread;
+        return NULL;
+    }
     record->shard = slot->shard_number;
     hg_store_release(&record->tid, tid);
     move_slot(slot, record);

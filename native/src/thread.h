@@ -57,7 +57,8 @@ HG_INLINE uint32_t hg_thread_state(const struct hg_thread *thread) {
 
 /* Inside a hook called at stack pointer `sp`, or READY again with 0. */
 HG_INLINE void hg_thread_be(struct hg_thread *thread, enum hg_thread_state state, uintptr_t sp) {
-    hg_store(&thread->state, (sp & ~(uint64_t)HG_THREAD_STATE_MASK) | state);
+    /* Release: whoever takes over a dead thread's slot sees all that it wrote. */
+    hg_store_release(&thread->state, (sp & ~(uint64_t)HG_THREAD_STATE_MASK) | state);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
