@@ -71,8 +71,12 @@ def run(argv: Sequence[str], directory: Path, setting: Setting | None = None) ->
     return Outcome(done.returncode, done.stdout, done.stderr)
 
 
-def recordings_in(directory: Path) -> list[Path]:
-    return sorted(directory.rglob("*.heapglass*"))
+def split_lines(outcome: Outcome) -> tuple[list[bytes], Outcome]:
+    """Our own lines on stderr, and the outcome without them."""
+    lines = outcome.stderr.splitlines(keepends=True)
+    ours = [line for line in lines if line.startswith(b"heapglass: ")]
+    theirs = b"".join(line for line in lines if line not in ours)
+    return ours, replace(outcome, stderr=theirs)
 
 
 def is_started(recording: Path) -> bool:

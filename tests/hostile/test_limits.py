@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from harness.bench import Bench
 from harness.programs import program
-from harness.running import Setting, bare_setting, run, under_heapglass
+from harness.running import Setting, under_heapglass
 
 SMALL = program("many_blocks").argv(("20000",))
 MIB = 1 << 20
@@ -20,49 +19,40 @@ def limited(option: str) -> Setting:
     return replace(under_heapglass(), prefix=["prlimit", option])
 
 
-def check(bench: Bench, argv: Sequence[str], setting: Setting | None = None) -> None:
-    """The program must not notice; we may say in a line that we cannot record it."""
-    setting = setting or under_heapglass()
-    bare = run(argv, bench.fresh("bare"), bare_setting(setting))
-    glass = bench.record(argv, setting).outcome
-    lines = glass.stderr.splitlines(keepends=True)
-    ours = [line for line in lines if line.startswith(b"heapglass: ")]
-    assert len(ours) <= 1
-    assert replace(glass, stderr=b"".join(line for line in lines if line not in ours)) == bare
-
-
 @pytest.mark.parametrize("mib", [20, 50, 100, 1000, 20_000])
 def test_address_space_limited_from_outside(bench: Bench, mib: int) -> None:
-    check(bench, SMALL, limited(f"--as={mib * MIB}"))
+    bench.compare_program(SMALL, limited(f"--as={mib * MIB}"))
 
 
 @pytest.mark.parametrize("mib", [50, 200, 2000])
 def test_address_space_limited_from_inside(bench: Bench, mib: int) -> None:
-    check(bench, program("limits").argv(("as", str(mib * MIB))))
+    bench.compare_program(program("limits").argv(("as", str(mib * MIB))))
 
 
 @pytest.mark.parametrize("mib", [100, 500])
 def test_memory_used_up(bench: Bench, mib: int) -> None:
-    check(bench, program("exhaust").argv((str(mib * MIB),)))
+    bench.compare_program(program("exhaust").argv((str(mib * MIB),)))
 
 
 @pytest.mark.parametrize("data", [30, 300])
 def test_data_limited(bench: Bench, data: int) -> None:
-    check(bench, SMALL, limited(f"--data={data * MIB}"))
+    bench.compare_program(SMALL, limited(f"--data={data * MIB}"))
 
 
 @pytest.mark.parametrize("count", [3, 4, 8])
 def test_few_descriptors(bench: Bench, count: int) -> None:
     """The loader itself needs the fourth to read the C library: fewer than that, nothing starts."""
-    check(bench, program("limits").argv(("nofile", "0")), limited(f"--nofile={max(count, 4)}"))
-    check(bench, program("limits").argv(("nofile", str(count))))
+    bench.compare_program(
+        program("limits").argv(("nofile", "0")), limited(f"--nofile={max(count, 4)}")
+    )
+    bench.compare_program(program("limits").argv(("nofile", str(count))))
 
 
 @pytest.mark.parametrize("size", [0, 1, 4096, 100_000, 1 << 20, 1 << 24])
 def test_file_size_limited_without_a_signal(bench: Bench, size: int) -> None:
-    check(bench, SMALL, limited(f"--fsize={size}"))
-    check(bench, program("limits").argv(("fsize", str(size))))
+    bench.compare_program(SMALL, limited(f"--fsize={size}"))
+    bench.compare_program(program("limits").argv(("fsize", str(size))))
 
 
 def test_stack_limited(bench: Bench) -> None:
-    check(bench, SMALL, limited(f"--stack={64 * 1024}"))
+    bench.compare_program(SMALL, limited(f"--stack={64 * 1024}"))

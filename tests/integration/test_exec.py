@@ -38,10 +38,10 @@ def test_no_follow(bench: Bench, how: str) -> None:
 
 def test_a_chain_of_execs_is_a_chain_of_recordings(bench: Bench) -> None:
     recordings = bench.compare(SPAWN.argv(("exec",))).recordings
-    assert [allocated(r) for r in recordings] == [{"site_parent": 4}] * 4
+    assert [allocated(r) for r in recordings] == [{"site_parent": 4}] * 9
     assert len({r.process.pid for r in recordings}) == 1
     states = sorted(r.process.state for r in recordings)
-    assert states == [ProcessState.EXEC] * 3 + [ProcessState.EXITED]
+    assert states == [ProcessState.EXEC] * 8 + [ProcessState.EXITED]
     for recording in recordings:
         assert contradictions(recording) == []
 
@@ -49,3 +49,11 @@ def test_a_chain_of_execs_is_a_chain_of_recordings(bench: Bench) -> None:
 def test_an_exec_chain_is_not_followed_when_told_so(bench: Bench) -> None:
     run = bench.compare(SPAWN.argv(("exec",)), under_heapglass(HEAPGLASS_FOLLOW="0"))
     assert run.recording.process.state is ProcessState.EXEC
+
+
+@pytest.mark.parametrize("how", ["exec_fails", "vfork_allocates"])
+def test_the_recording_goes_on(bench: Bench, how: str) -> None:
+    recording = bench.compare(SPAWN.argv((how,))).recording
+    assert allocated(recording) == {"site_parent": 4, "site_started": 2}
+    assert recording.process.state is ProcessState.EXITED
+    assert contradictions(recording) == []

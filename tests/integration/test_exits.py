@@ -11,7 +11,14 @@ from harness.bench import Bench
 from harness.programs import program
 from heapglass.model import ProcessState
 
-SEEN = {"return": 2, "exit": 3, "thread_exit": 4, "last_thread": 5, "exit_in_handler": 6}
+SEEN = {
+    "return": 2,
+    "exit": 3,
+    "thread_exit": 4,
+    "last_thread": 5,
+    "exit_in_handler": 6,
+    "_exit": 7,
+}
 
 
 @pytest.mark.parametrize(("how", "status"), SEEN.items())

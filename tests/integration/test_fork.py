@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from harness.bench import Bench, setting_for
+from harness.bench import Bench, opened, setting_for
 from harness.consistency import contradictions
 from harness.counters import Counters, by_name
 from harness.programs import program
-from harness.running import Setting
+from harness.running import Setting, under_heapglass
 from heapglass.model import HeapSource, LossKind, ProcessState
 
 FORK = program("fork")
@@ -70,7 +70,7 @@ def test_children_of_a_busy_process(bench: Bench) -> None:
 
 def test_a_child_in_a_jail_runs_on(bench: Bench) -> None:
     jailed = program("fork_in_chroot")
-    recordings = bench.compare(jailed.argv(), setting_for(jailed)).recordings
+    recordings = bench.compare_program(jailed.argv(), setting_for(jailed)).recordings
     parent, _ = parent_and_children(recordings)
     assert sites(parent) == {"site_block": (2, 200, 2)}
 
@@ -83,3 +83,13 @@ def test_a_daemon_loses_nothing_and_keeps_its_descriptors(bench: Bench) -> None:
     assert [log.read_text() for log in logs] == ["descriptors 0 1\n"] * 2
     [daemon] = [r for r in run.recordings if "site_work" in sites(r)]
     assert sites(daemon) == {"site_work": (100, 20000, 100)}
+
+
+def test_a_child_of_a_process_that_overwrote_its_environment(bench: Bench) -> None:
+    """As servers do to change their title: our options must not be looked up there again."""
+    out = bench.directory / "given.rec"
+    bench.compare(program("title").argv(), under_heapglass(HEAPGLASS_OUT=str(out)))
+    recordings = opened(bench.directory, "given.rec*")
+    parent, [child] = parent_and_children(recordings)
+    assert sites(parent) == {"site_block": (2, 200, 2)}
+    assert sites(child) == {"site_block": (1, 100, 1)}

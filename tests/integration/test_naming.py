@@ -6,6 +6,7 @@ import os
 import re
 import socket
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -64,6 +65,18 @@ def test_a_taken_name_gets_the_pid_and_then_a_number(bench: Bench, place: str) -
     assert (where / "given.rec").read_bytes() == b"precious"
 
 
+def test_processes_that_want_the_same_name_at_once(bench: Bench) -> None:
+    where = bench.fresh("race")
+    setting = under_heapglass(HEAPGLASS_OUT="given.rec")
+    with ThreadPoolExecutor(8) as together:
+        list(together.map(lambda _: run(EXITS, where, setting), range(8)))
+    pids = {name: open_recording(where / name).process.pid for name in names_in(where)}
+    assert len(set(pids.values())) == 8
+    assert sorted(name for name in pids if name != "given.rec") == sorted(
+        f"given.rec.{pid}" for name, pid in pids.items() if name != "given.rec"
+    )
+
+
 def test_a_counter_takes_the_next_free_number(bench: Bench) -> None:
     where = bench.fresh("count")
     for _ in range(3):
@@ -78,7 +91,8 @@ def test_execs_of_one_pid_get_numbers_before_the_suffix(bench: Bench) -> None:
     run(program("spawn").argv(("exec",)), where, under_heapglass())
     names = names_in(where)
     [stem] = {name.split(".")[0] + "." + name.split(".")[1] for name in names}
-    assert names == sorted(f"{stem}{n}.heapglass" for n in ("", ".2", ".3", ".4"))
+    numbers = ["", *(f".{n}" for n in range(2, 10))]
+    assert names == sorted(f"{stem}{number}.heapglass" for number in numbers)
 
 
 def test_children_get_the_pid_appended_to_a_given_name(bench: Bench) -> None:

@@ -7,16 +7,18 @@ from dataclasses import replace
 from harness.bench import Bench
 from harness.counters import by_name
 from harness.programs import program
-from harness.running import under_heapglass
+from harness.running import Setting, under_heapglass
 from heapglass.model import LossKind
 
 
-def test_a_storm_is_survived_and_what_it_hid_is_counted(bench: Bench) -> None:
+def on_safe_allocator() -> Setting:
+    """With an allocator below us that may be entered at any instant, which glibc's may not."""
     setting = under_heapglass()
-    below = program("bump_allocator").path()
-    run = bench.record(
-        program("signal_storm").argv(), replace(setting, preload=[*setting.preload, below])
-    )
+    return replace(setting, preload=[*setting.preload, program("bump_allocator").path()])
+
+
+def test_a_storm_is_survived_and_what_it_hid_is_counted(bench: Bench) -> None:
+    run = bench.record(program("signal_storm").argv(), on_safe_allocator())
     assert run.outcome.status == 0
     by_main, by_handler = map(int, run.outcome.stdout.split())
     recording, sites = run.recording, by_name(run.recording)
@@ -27,3 +29,11 @@ def test_a_storm_is_survived_and_what_it_hid_is_counted(bench: Bench) -> None:
     assert by_handler > 1000
     assert sites["site_deep"]["allocations"] == by_main
     assert seen + lost == by_main + by_handler
+
+
+def test_a_handler_may_jump_out_of_the_recorder(bench: Bench) -> None:
+    """What it jumped out of may be lost, but all that comes after is seen."""
+    run = bench.record(program("signal_jumps").argv(), on_safe_allocator())
+    assert run.outcome.status == 0
+    after = by_name(run.recording)["site_after"]
+    assert (after["allocations"], after["frees"], after["temporary"]) == (1000, 1000, 1000)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from harness.bench import Bench
-from harness.counters import rows
+from harness.counters import by_name, rows
 from harness.names import site_name
 from harness.programs import program
 from harness.running import under_heapglass
@@ -75,3 +77,21 @@ def test_a_coroutine_has_its_own_stack(bench: Bench) -> None:
     assert "main" not in row.names
     assert recording.stack(row.site).cut is None
     assert Path(recording.process.executable).name.startswith("small_stacks")
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4096])
+def test_any_depth_limit(bench: Bench, depth: int) -> None:
+    setting = under_heapglass(HEAPGLASS_DEPTH=str(depth))
+    recording = bench.record(program("recursion").argv(), setting).recording
+    stacks = [recording.stack(row.site) for row in rows(recording) if site_name(row.names)]
+    assert max(len(stack.frames) for stack in stacks) == depth
+    assert {len(stack.frames) for stack in stacks if stack.cut} == {depth}
+
+
+def test_code_that_comes_and_goes_while_others_allocate(bench: Bench) -> None:
+    argv = program("dlopen_busy").argv(program("dlopen_reuse").cases[0])
+    recording = bench.compare(argv).recording
+    names = {"site_busy": 60_000, "site_twin_one": 100, "site_twin_two": 100}
+    counters = by_name(recording)
+    assert {name: counters[name]["allocations"] for name in names} == names
+    assert recording.losses.items == ()

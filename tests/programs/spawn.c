@@ -4,7 +4,10 @@
  * case: system
  * case: popen
  * case: exec
+ * case: exec_fails
+ * case: vfork_allocates
  */
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
 
@@ -55,12 +58,38 @@ static void by_popen(const char *command) {
     say("closed with %#x", pclose(pipe));
 }
 
-/* Replace ourselves n more times, keeping the pid. */
+/* Replace ourselves n more times, keeping the pid, by another function each time. */
 static void by_exec(char *self, int n) {
     char count[] = {(char)('0' + n), 0};
     char *argv[] = {self, "exec", count, NULL};
-    execv(self, argv);
+    switch (n) {
+        case 0: execv(self, argv); break;
+        case 1: execve(self, argv, environ); break;
+        case 2: execvp(self, argv); break;
+        case 3: execvpe(self, argv, environ); break;
+        case 4: execl(self, self, "exec", count, NULL); break;
+        case 5: execlp(self, self, "exec", count, NULL); break;
+        case 6: execle(self, self, "exec", count, NULL, environ); break;
+        case 7: fexecve(open(self, O_RDONLY | O_CLOEXEC), argv, environ); break;
+    }
     _exit(97);
+}
+
+static void fail_to_exec(char **argv) {
+    errno = 0;
+    say("exec gave %d, errno %d", execv("/nowhere/to/be/found", argv), errno);
+    site_started(2);
+}
+
+/* A child that borrows our memory and allocates in it, which no standard allows but some do. */
+static void allocate_in_vfork(void) {
+    pid_t pid = vfork();
+    if (!pid) {
+        free(malloc(123));
+        _exit(3);
+    }
+    finish(pid);
+    site_started(2);
 }
 
 int main(int argc, char **argv) {
@@ -77,8 +106,10 @@ int main(int argc, char **argv) {
     if (!strcmp(how, "spawn")) by_spawn(started);
     if (!strcmp(how, "system")) say("system gave %#x", system(command));
     if (!strcmp(how, "popen")) by_popen(command);
+    if (!strcmp(how, "exec_fails")) fail_to_exec(started);
+    if (!strcmp(how, "vfork_allocates")) allocate_in_vfork();
     if (!strcmp(how, "exec")) {
-        int left = argc > 2 ? atoi(argv[2]) : 3;
+        int left = argc > 2 ? atoi(argv[2]) : 8;
         say("%d to go", left);
         if (left) by_exec(argv[0], left - 1);
     }
