@@ -9,14 +9,25 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from heapglass import __version__
 from heapglass.errors import HeapglassError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
+    from typing import Protocol
+
+    class Command(Protocol):
+        """What a command's module holds."""
+
+        NAME: str
+        HELP: str
+
+        def configure(self, parser: argparse.ArgumentParser) -> None: ...
+        def main(self, args: argparse.Namespace) -> int: ...
+
 
 COMMANDS = {
     "run": "run a program and record its allocations",
@@ -27,16 +38,6 @@ COMMANDS = {
 }
 SIGPIPE_EXIT = 141  # what a shell shows for a program ended by SIGPIPE
 INTERRUPT_EXIT = 130
-
-
-class Command(Protocol):
-    """What a command's module holds."""
-
-    NAME: str
-    HELP: str
-
-    def configure(self, parser: argparse.ArgumentParser) -> None: ...
-    def main(self, args: argparse.Namespace) -> int: ...
 
 
 def main(arguments: Sequence[str]) -> int:

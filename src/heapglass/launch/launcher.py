@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import time
+from types import ModuleType
 
 from heapglass.launch import naming
 from heapglass.launch.environment import Environment, inherited_environment, recording_environment
 from heapglass.launch.library import library_path, preload_path
 from heapglass.launch.options import RunOptions
-from heapglass.launch.process import RecordedProcess
-from heapglass.launch.program import Program, find_program
+from heapglass.launch.process import Ending, RecordedProcess
+from heapglass.launch.program import find_program
+from heapglass.launch.session import Session
 from heapglass.launch.voice import say, short_name
 
 
@@ -21,28 +23,43 @@ def launch(options: RunOptions) -> int:
     program = find_program(options.command, _text(inherited, b"PATH"))
     temporary = _text(inherited, b"TMPDIR") or "/tmp"  # noqa: S108 (as mktemp does)
     template = _template(options, temporary)
-    if not options.is_quiet:
-        for note in program.notes:
-            say(note)
+    tell = _silence if options.is_quiet else say
+    for note in program.notes:
+        tell(note)
     session = os.urandom(8).hex()
     environment = recording_environment(inherited, options, library, template, session)
     started = time.time()
     process = RecordedProcess(program.path, program.argv, environment)
-    if program.recorded_as and not options.is_quiet:
-        _say_start(template, process.pid, program)
-
-    # Imported while the program runs, so that it does not wait for them.
-    from heapglass.launch.report import closing_lines  # noqa: PLC0415
-    from heapglass.launch.session import Session, close_recordings  # noqa: PLC0415
-
-    ending = process.wait()
+    if program.recorded_as:
+        path = naming.expand(template, process.pid, program.recorded_as) or template
+        tell(f"recording to {short_name(path, _working_directory())}")
+    ending = process.wait(meanwhile=_prepare_closing)
     directory = naming.expand(os.path.dirname(template), process.pid, program.recorded_as) or ""
-    recordings = Session(int(session, 16), template, directory, temporary, started)
-    glances, troubles = close_recordings(recordings, process.pid, ending)
-    if not options.is_quiet:
-        for line in [*closing_lines(glances, process.pid, _working_directory()), *troubles]:
-            say(line)
+    made = Session(int(session, 16), template, directory, temporary, started)
+    for line in _close(made, process.pid, ending):
+        tell(line)
     return ending.exit_code
+
+
+def _close(session: Session, pid: int, ending: Ending) -> list[str]:
+    """Close the recordings; the lines that tell of them."""
+    if session.candidates():
+        closing, report = _prepare_closing()
+        glances, troubles = closing.close_recordings(session, pid, ending)
+        if glances or troubles:
+            return [*report.closing_lines(glances, pid, _working_directory()), *troubles]
+    return ["nothing was recorded: nothing was allocated where the library could see it"]
+
+
+def _prepare_closing() -> tuple[ModuleType, ModuleType]:
+    """Import what only the end of a run needs; done while the program runs, if it runs a while."""
+    from heapglass.launch import closing, report  # noqa: PLC0415
+
+    return closing, report
+
+
+def _silence(_line: str) -> None:
+    pass
 
 
 def _text(environment: Environment, name: bytes) -> str | None:
@@ -59,11 +76,6 @@ def _template(options: RunOptions, temporary: str) -> str:
     if why_elsewhere and not options.is_quiet:
         say(f"{why_elsewhere}: recordings go to {os.path.abspath(temporary)}")
     return template
-
-
-def _say_start(template: str, pid: int, program: Program) -> None:
-    path = naming.expand(template, pid, program.recorded_as) or template
-    say(f"recording to {short_name(path, _working_directory())}")
 
 
 def _working_directory() -> str:

@@ -10,8 +10,8 @@ import errno
 import os
 import signal
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from heapglass.errors import LaunchError
 
@@ -33,11 +33,11 @@ _OURS = {
     signal.SIGPIPE,
 }
 _AWAITED = {s for s in signal.valid_signals() if s not in _OURS}
+_MOMENT_S = 0.02
 _SI_USER_MOST = 0  # from a process: SI_USER (0), SI_QUEUE, SI_TKILL, ... are not positive
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(NamedTuple):
     """How the program ended: by `signal` if that is not 0."""
 
     status: int
@@ -77,18 +77,28 @@ class RecordedProcess:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             raise _start_error(argv[0], int(failure))
 
-    def wait(self) -> Ending:
-        """Until the program has ended; job control works as without us in between."""
-        while True:
+    def wait(self, meanwhile: Callable[[], object]) -> Ending:
+        """Until the program has ended; job control works as without us in between. `meanwhile` is
+        called once, when the program has run a moment."""
+        arrived = signal.sigtimedwait(_AWAITED, _MOMENT_S)
+        if arrived is None:
+            meanwhile()
+        while (ending := self._attend(arrived)) is None:
             arrived = signal.sigwaitinfo(_AWAITED)
-            if arrived.si_signo != signal.SIGCHLD:
-                self._hand_on(arrived)
-                continue
-            pid, status = os.waitpid(self.pid, os.WNOHANG | os.WUNTRACED)
-            if pid and os.WIFSTOPPED(status):
-                self._stop_too()
-            elif pid:
-                return _ending(status)
+        return ending
+
+    def _attend(self, arrived: signal.struct_siginfo | None) -> Ending | None:
+        if arrived is None:
+            return None
+        if arrived.si_signo != signal.SIGCHLD:
+            self._hand_on(arrived)
+            return None
+        pid, status = os.waitpid(self.pid, os.WNOHANG | os.WUNTRACED)
+        if pid and os.WIFSTOPPED(status):
+            self._stop_too()
+        elif pid:
+            return _ending(status)
+        return None
 
     def _hand_on(self, arrived: signal.struct_siginfo) -> None:
         """What the kernel sends (the terminal's ^C, a hang-up) the program gets itself. Of what

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from heapglass.errors import LaunchError
 from heapglass.symbols.executable import Executable, describe_executable
@@ -16,8 +16,7 @@ _MOST_INTERPRETERS = 4  # as many as the kernel follows
 _ST_NOSUID = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(NamedTuple):
     """`path` is what is executed with `argv`; `notes` what the user should know beforehand."""
 
     path: str

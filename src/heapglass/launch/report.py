@@ -40,9 +40,6 @@ REASON_WORDS = {
 
 def closing_lines(glances: Sequence[Glance], pid: int, directory: str) -> Iterator[str]:
     """For the process `pid` that was started, then for the others, as seen from `directory`."""
-    if not glances:
-        yield "nothing was recorded: nothing was allocated where the library could see it"
-        return
     main = next((g for g in reversed(glances) if g.header.pid == pid), None)
     if main is None:
         yield "the program itself was not recorded, but others that it started were"

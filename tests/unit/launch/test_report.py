@@ -29,11 +29,6 @@ def test_every_loss_and_reason_has_words() -> None:
     assert set(REASON_WORDS) == set(schema.REASONS[1:])
 
 
-def test_nothing_recorded_is_said(pid: int, tmp_path: Path) -> None:
-    (line,) = lines([], pid, tmp_path)
-    assert line.startswith("nothing was recorded")
-
-
 def test_program_comes_first_and_names_its_recording(pid: int, tmp_path: Path) -> None:
     fields = {"pid": pid, "end_ns": 2_500_000_000, "state": schema.STATE_EXITED}
     main = glance(write_recording(tmp_path / "m.heapglass", **fields, peak_bytes=3 << 20))

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from heapglass.launch.closing import close_recordings, recordings_of
 from heapglass.launch.process import Ending
-from heapglass.launch.session import Session, close_recordings
+from heapglass.launch.session import Session
 from heapglass.recording import schema
 from heapglass.recording.glance import glance
 from unit.launch.bare_recording import write_recording
@@ -43,29 +44,29 @@ def test_recordings_are_known_by_their_session(session: Session) -> None:
     Path(session.directory, "d.4.heapglass").symlink_to(ours)
     Path(session.directory, "e.5.heapglass").mkdir()
     os.mkfifo(Path(session.directory, "f.6.heapglass"))
-    assert session.recordings() == [str(ours)]
+    assert recordings_of(session) == [str(ours)]
 
 
 def test_processes_that_could_not_write_there_are_found_elsewhere(session: Session) -> None:
     elsewhere = write_recording(Path(session.temporary, "x.1.heapglass"), session=NUMBER)
-    assert session.recordings() == [str(elsewhere)]
+    assert recordings_of(session) == [str(elsewhere)]
 
 
 def test_one_directory_for_both_gives_each_once(session: Session) -> None:
     path = record(session, "a.1.heapglass")
     same = Session(NUMBER, session.template, session.directory, session.directory, session.started)
-    assert same.recordings() == [str(path)]
+    assert recordings_of(same) == [str(path)]
 
 
 def test_directory_that_is_gone_holds_none(session: Session) -> None:
     gone = Session(NUMBER, "/gone/x", "/gone", "/gone", session.started)
-    assert gone.recordings() == []
+    assert recordings_of(gone) == []
 
 
 def test_files_of_long_ago_are_not_read(session: Session) -> None:
     path = record(session, "a.1.heapglass")
     os.utime(path, (session.started - 1e6, session.started - 1e6))
-    assert session.recordings() == []
+    assert recordings_of(session) == []
 
 
 @pytest.mark.parametrize(
