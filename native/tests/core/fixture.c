@@ -26,14 +26,20 @@ void reset_options(void) {
 
 const char *recording_path(void) { return g_recording_path; }
 
+const char *next_recording_path(void) {
+    static char path[512];
+    snprintf(path, sizeof path, "%s/%u.heapglass", test_directory(), g_recordings);
+    return path;
+}
+
 const char *begin_recording(void) {
     if (g_header) {
         unlink(g_recording_path);
         munmap(g_header, g_mapped_bytes);
         g_header = NULL;
     }
-    snprintf(g_recording_path, sizeof g_recording_path, "%s/%u.heapglass", test_directory(),
-             g_recordings++);
+    snprintf(g_recording_path, sizeof g_recording_path, "%s", next_recording_path());
+    g_recordings++;
     int error = 0;
     g_clock_start = hg_clock_read(CLOCK_MONOTONIC_COARSE);
     CHECK_EQUAL(hg_recording_create(g_recording_path, &error), HG_CREATED);

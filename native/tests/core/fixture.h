@@ -13,8 +13,9 @@ const char *begin_recording(void);
 /* ... with all tables that events need, and this thread attached to it. */
 struct hg_thread *begin_events(uint32_t granule_shift);
 
-/* The recording's path. */
+/* The recording's path, and that of the next one. */
 const char *recording_path(void);
+const char *next_recording_path(void);
 
 /* The calling thread is unknown to the recorder again, as every thread is at first. */
 void forget_thread(void);
