@@ -18,9 +18,9 @@
 #define MAX_STACK (1024 * MIB)
 #define MAX_FOREIGN_PROBES 4096u /* 16 MiB of a foreign stack in one walk */
 
-static uintptr_t g_main_top;     /* above every frame of the main thread; 0: not known */
-static uintptr_t g_main_thread;  /* thread pointer of the thread on the main stack; 0: not known */
-static uintptr_t g_main_reach;   /* how far below its top the main stack can reach */
+static uintptr_t g_main_top;    /* above every frame of the main thread; 0: not known */
+static uintptr_t g_main_thread; /* thread pointer of the thread on the main stack; 0: not known */
+static uintptr_t g_main_reach;  /* how far below its top the main stack can reach */
 
 static uintptr_t page_of(uintptr_t address) { return address & ~(uintptr_t)(HG_PAGE - 1); }
 
@@ -87,9 +87,7 @@ static bool extend_native(struct hg_walker *walker, uintptr_t lowest) {
 }
 
 /* A hook runs on its caller's stack, so a page or two around its own frame need no probe. */
-static bool runs_here(uintptr_t sp) {
-    return sp - (uintptr_t)__builtin_frame_address(0) < HG_PAGE;
-}
+static bool runs_here(uintptr_t sp) { return sp - (uintptr_t)__builtin_frame_address(0) < HG_PAGE; }
 
 bool hg_bounds_enter(struct hg_bounds *bounds, struct hg_walker *walker, uintptr_t sp) {
     uintptr_t lowest = page_of(sp - HG_BOUNDS_BELOW);

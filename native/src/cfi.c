@@ -141,18 +141,13 @@ static bool execute_cfa(struct machine *m, uint8_t opcode) {
         if (column == HG_CFA_EXPRESSION) hg_cursor_spoil(c);
         set_cfa(m, hg_cursor_uleb(c), m->row->cfa_value);
         return true;
-    case DEF_CFA_OFFSET:
-        set_cfa(m, column, unsigned_operand(m));
-        return true;
-    case DEF_CFA_OFFSET_SF:
-        set_cfa(m, column, factored(m, hg_cursor_sleb(c)));
-        return true;
+    case DEF_CFA_OFFSET: set_cfa(m, column, unsigned_operand(m)); return true;
+    case DEF_CFA_OFFSET_SF: set_cfa(m, column, factored(m, hg_cursor_sleb(c))); return true;
     case DEF_CFA_EXPRESSION:
         set_cfa(m, 0, expression_operand(m));
         m->row->cfa_register = HG_CFA_EXPRESSION;
         return true;
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -176,72 +171,39 @@ static bool execute_column(struct machine *m, uint8_t opcode) {
     case VAL_OFFSET_SF:
         set_column(m, column, HG_CFI_VAL_OFFSET, factored(m, hg_cursor_sleb(c)));
         return true;
-    case RESTORE_EXTENDED:
-        restore(m, column);
-        return true;
-    case UNDEFINED:
-        set_column(m, column, HG_CFI_UNDEFINED, 0);
-        return true;
-    case SAME_VALUE:
-        set_column(m, column, HG_CFI_SAME, 0);
-        return true;
-    case REGISTER:
-        set_column(m, column, HG_CFI_REGISTER, unsigned_operand(m));
-        return true;
-    case EXPRESSION:
-        set_column(m, column, HG_CFI_EXPRESSION, expression_operand(m));
-        return true;
+    case RESTORE_EXTENDED: restore(m, column); return true;
+    case UNDEFINED: set_column(m, column, HG_CFI_UNDEFINED, 0); return true;
+    case SAME_VALUE: set_column(m, column, HG_CFI_SAME, 0); return true;
+    case REGISTER: set_column(m, column, HG_CFI_REGISTER, unsigned_operand(m)); return true;
+    case EXPRESSION: set_column(m, column, HG_CFI_EXPRESSION, expression_operand(m)); return true;
     case VAL_EXPRESSION:
         set_column(m, column, HG_CFI_VAL_EXPRESSION, expression_operand(m));
         return true;
-    default:
-        return false;
+    default: return false;
     }
 }
 
 /* The location and remembered states; false when the opcode is about something else. */
 static bool execute_state(struct machine *m, uint8_t opcode) {
     switch (opcode) {
-    case NOP:
-        return true;
-    case SET_LOC:
-        set_location(m);
-        return true;
-    case ADVANCE1:
-        advance(m, hg_cursor_u8(&m->code));
-        return true;
-    case ADVANCE2:
-        advance(m, hg_cursor_u16(&m->code));
-        return true;
-    case ADVANCE4:
-        advance(m, hg_cursor_u32(&m->code));
-        return true;
-    case REMEMBER_STATE:
-        remember(m);
-        return true;
-    case RESTORE_STATE:
-        recall(m);
-        return true;
-    case GNU_ARGS_SIZE:
-        hg_cursor_uleb(&m->code);
-        return true;
-    default:
-        return false;
+    case NOP: return true;
+    case SET_LOC: set_location(m); return true;
+    case ADVANCE1: advance(m, hg_cursor_u8(&m->code)); return true;
+    case ADVANCE2: advance(m, hg_cursor_u16(&m->code)); return true;
+    case ADVANCE4: advance(m, hg_cursor_u32(&m->code)); return true;
+    case REMEMBER_STATE: remember(m); return true;
+    case RESTORE_STATE: recall(m); return true;
+    case GNU_ARGS_SIZE: hg_cursor_uleb(&m->code); return true;
+    default: return false;
     }
 }
 
 static void execute(struct machine *m, uint8_t opcode) {
     uint8_t operand = opcode & 0x3f;
     switch (opcode & 0xc0) {
-    case ADVANCE:
-        advance(m, operand);
-        break;
-    case OFFSET:
-        set_column(m, operand, HG_CFI_OFFSET, factored(m, unsigned_operand(m)));
-        break;
-    case RESTORE:
-        restore(m, operand);
-        break;
+    case ADVANCE: advance(m, operand); break;
+    case OFFSET: set_column(m, operand, HG_CFI_OFFSET, factored(m, unsigned_operand(m))); break;
+    case RESTORE: restore(m, operand); break;
     default:
         if (execute_state(m, opcode) || execute_cfa(m, opcode) || execute_column(m, opcode)) break;
         /* The operands of an opcode nobody defined are unknown: nothing after it counts. */

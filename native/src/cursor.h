@@ -51,16 +51,16 @@ HG_INLINE void hg_cursor_skip(struct hg_cursor *c, uint64_t size) {
     }
 }
 
-#define HG_CURSOR_FIXED(name, type)                                     \
-    HG_INLINE type name(struct hg_cursor *c) {                          \
-        type value = 0;                                                 \
-        if (sizeof value > c->end - c->at) {                            \
-            hg_cursor_spoil(c);                                         \
-        } else {                                                        \
+#define HG_CURSOR_FIXED(name, type)                                      \
+    HG_INLINE type name(struct hg_cursor *c) {                           \
+        type value = 0;                                                  \
+        if (sizeof value > c->end - c->at) {                             \
+            hg_cursor_spoil(c);                                          \
+        } else {                                                         \
             __builtin_memcpy(&value, (const void *)c->at, sizeof value); \
-            c->at += sizeof value;                                      \
-        }                                                               \
-        return value;                                                   \
+            c->at += sizeof value;                                       \
+        }                                                                \
+        return value;                                                    \
     }
 HG_CURSOR_FIXED(hg_cursor_u8, uint8_t)
 HG_CURSOR_FIXED(hg_cursor_u16, uint16_t)
@@ -95,23 +95,14 @@ static inline uint64_t hg_cursor_form(struct hg_cursor *c, uint8_t form) {
     switch (form & HG_FORM_MASK) {
     case HG_FORM_ADDRESS:
     case HG_FORM_U64:
-    case HG_FORM_S64:
-        return hg_cursor_u64(c);
-    case HG_FORM_ULEB:
-        return hg_cursor_uleb(c);
-    case HG_FORM_SLEB:
-        return (uint64_t)hg_cursor_sleb(c);
-    case HG_FORM_U16:
-        return hg_cursor_u16(c);
-    case HG_FORM_S16:
-        return (uint64_t)(int64_t)(int16_t)hg_cursor_u16(c);
-    case HG_FORM_U32:
-        return hg_cursor_u32(c);
-    case HG_FORM_S32:
-        return (uint64_t)(int64_t)(int32_t)hg_cursor_u32(c);
-    default:
-        hg_cursor_spoil(c);
-        return 0;
+    case HG_FORM_S64: return hg_cursor_u64(c);
+    case HG_FORM_ULEB: return hg_cursor_uleb(c);
+    case HG_FORM_SLEB: return (uint64_t)hg_cursor_sleb(c);
+    case HG_FORM_U16: return hg_cursor_u16(c);
+    case HG_FORM_S16: return (uint64_t)(int64_t)(int16_t)hg_cursor_u16(c);
+    case HG_FORM_U32: return hg_cursor_u32(c);
+    case HG_FORM_S32: return (uint64_t)(int64_t)(int32_t)hg_cursor_u32(c);
+    default: hg_cursor_spoil(c); return 0;
     }
 }
 
@@ -120,19 +111,13 @@ static inline uintptr_t hg_cursor_pointer(struct hg_cursor *c, uint8_t encoding,
     if (encoding == HG_ENCODING_OMIT) return 0;
     uintptr_t base = 0;
     switch (encoding & HG_RELATIVE_MASK) {
-    case HG_RELATIVE_NOT:
-        break;
-    case HG_RELATIVE_PC:
-        base = c->at;
-        break;
-    case HG_RELATIVE_DATA:
-        base = data;
-        break;
+    case HG_RELATIVE_NOT: break;
+    case HG_RELATIVE_PC: base = c->at; break;
+    case HG_RELATIVE_DATA: base = data; break;
     case HG_RELATIVE_ALIGNED:
         hg_cursor_skip(c, -c->at & (sizeof(uintptr_t) - 1));
         return hg_cursor_u64(c);
-    default:
-        hg_cursor_spoil(c);
+    default: hg_cursor_spoil(c);
     }
     uint64_t value = hg_cursor_form(c, encoding);
     return value ? base + value : 0;

@@ -1,4 +1,4 @@
-/* Finding the FDE of an address: binary search where the header has a table, else from the front. */
+/* Finding the FDE of an address: by binary search where the header has a table, else one by one. */
 #include "eh_frame.h"
 
 #include "cursor.h"
@@ -7,7 +7,7 @@
 /* .eh_frame_hdr, opened. */
 struct header {
     uintptr_t frames;
-    uint64_t count;  /* rows in the table; 0: no table */
+    uint64_t count; /* rows in the table; 0: no table */
     uintptr_t table;
     uint8_t encoding;
     uint32_t width; /* of one value in the table */
@@ -17,17 +17,13 @@ struct header {
 static uint32_t form_width(uint8_t encoding) {
     switch (encoding & HG_FORM_MASK) {
     case HG_FORM_U16:
-    case HG_FORM_S16:
-        return 2;
+    case HG_FORM_S16: return 2;
     case HG_FORM_U32:
-    case HG_FORM_S32:
-        return 4;
+    case HG_FORM_S32: return 4;
     case HG_FORM_ADDRESS:
     case HG_FORM_U64:
-    case HG_FORM_S64:
-        return 8;
-    default:
-        return 0;
+    case HG_FORM_S64: return 8;
+    default: return 0;
     }
 }
 
@@ -82,24 +78,16 @@ static void read_augmentation(struct hg_cursor *c, struct hg_cursor letters, str
     while (!hg_cursor_done(&letters) && !data.bad) {
         uint8_t encoding;
         switch (hg_cursor_u8(&letters)) {
-        case 'R':
-            fde->encoding = hg_cursor_u8(&data);
-            break;
+        case 'R': fde->encoding = hg_cursor_u8(&data); break;
         case 'P':
             encoding = hg_cursor_u8(&data);
             hg_cursor_pointer(&data, encoding, 0);
             break;
-        case 'L':
-            hg_cursor_u8(&data);
-            break;
-        case 'S':
-            fde->signal = true;
-            break;
+        case 'L': hg_cursor_u8(&data); break;
+        case 'S': fde->signal = true; break;
         case 'B': /* aarch64: which key signs return addresses */
-        case 'G': /* aarch64: tagged stack */
-            break;
-        default: /* its data, of unknown size, ends what can be read */
-            return;
+        case 'G': /* aarch64: tagged stack */ break;
+        default: /* its data, of unknown size, ends what can be read */ return;
         }
     }
     if (data.bad) hg_cursor_spoil(c);

@@ -134,9 +134,9 @@ static void branch(struct machine *m, bool taken) {
 /* Operations that only push a constant; false when it is not one of them. */
 static bool execute_constant(struct machine *m, uint8_t op) {
     static const uint8_t forms[] = {
-        [OP_CONST2U] = HG_FORM_U16,    [OP_CONST2S] = HG_FORM_S16, [OP_CONST4U] = HG_FORM_U32,
-        [OP_CONST4S] = HG_FORM_S32,    [OP_CONST8U] = HG_FORM_U64, [OP_CONST8S] = HG_FORM_S64,
-        [OP_CONSTU] = HG_FORM_ULEB,    [OP_CONSTS] = HG_FORM_SLEB,
+        [OP_CONST2U] = HG_FORM_U16, [OP_CONST2S] = HG_FORM_S16, [OP_CONST4U] = HG_FORM_U32,
+        [OP_CONST4S] = HG_FORM_S32, [OP_CONST8U] = HG_FORM_U64, [OP_CONST8S] = HG_FORM_S64,
+        [OP_CONSTU] = HG_FORM_ULEB, [OP_CONSTS] = HG_FORM_SLEB,
     };
     if (op >= OP_LIT0 && op <= OP_LIT31) {
         push(m, op - OP_LIT0);
@@ -204,8 +204,14 @@ static bool execute_stack(struct machine *m, uint8_t op) {
     case OP_ROT: sink(m, 2); return true;
     case OP_DEREF: dereference(m, 8); return true;
     case OP_DEREF_SIZE: dereference(m, hg_cursor_u8(&m->code)); return true;
-    case OP_PLUS_UCONST: top = pop(m); push(m, top + hg_cursor_uleb(&m->code)); return true;
-    case OP_ABS: top = pop(m); push(m, (int64_t)top < 0 ? -top : top); return true;
+    case OP_PLUS_UCONST:
+        top = pop(m);
+        push(m, top + hg_cursor_uleb(&m->code));
+        return true;
+    case OP_ABS:
+        top = pop(m);
+        push(m, (int64_t)top < 0 ? -top : top);
+        return true;
     case OP_NEG: push(m, -pop(m)); return true;
     case OP_NOT: push(m, ~pop(m)); return true;
     case OP_SKIP: branch(m, true); return true;

@@ -11,7 +11,7 @@
 bool hg_expression_run(struct hg_cursor code, const struct hg_registers *registers,
                        const uintptr_t *start, uintptr_t *result);
 
-/* Whether `code` is no more than register `column` plus an offset (with `deref`: the word there). */
+/* Whether `code` is just register `column` plus an offset (with `deref`: the word there). */
 bool hg_expression_is_register(struct hg_cursor code, uint32_t column, bool deref, int64_t *offset);
 
 #endif

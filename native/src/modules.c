@@ -4,12 +4,12 @@
  * same object at once get one slot: the winner writes the module record, both fill in the same
  * facts. A retired slot is free again; whoever still holds a pointer to it finds another start.
  *
- * Without _dl_find_object (glibc before 2.35, other libcs) the list is filled by dl_iterate_phdr when
- * an address is met that no known object holds, once per page of such addresses. That call takes
- * the loader's lock. It is never made on behalf of the loader's own allocations, which is where
- * musl, whose lock is not recursive, would stop for ever. The risk that remains: a program whose
- * dl_iterate_phdr callback waits for a lock that another thread holds while it allocates from an
- * object not seen before. */
+ * Without _dl_find_object (glibc before 2.35, other libcs) the list is filled by dl_iterate_phdr
+ * when an address is met that no known object holds, once per page of such addresses. That call
+ * takes the loader's lock. It is never made on behalf of the loader's own allocations, which is
+ * where musl, whose lock is not recursive, would stop for ever. The risk that remains: a program
+ * whose dl_iterate_phdr callback waits for a lock that another thread holds while it allocates from
+ * an object not seen before. */
 #define _GNU_SOURCE
 #include "modules.h"
 
@@ -181,7 +181,7 @@ static HG_NOINLINE const struct hg_code *add(const struct hg_object *object) {
 
 /* ---- asking the loader ----------------------------------------------------------------------- */
 
-/* The program headers in the mapped ELF header if they agree with the loader, else only the range. */
+/* The mapped ELF header's program headers if they agree with the loader, else only the range. */
 static void open_image(struct hg_object *object, uintptr_t start, uintptr_t end, uintptr_t bias) {
     struct hg_image *image = &object->image;
     bool agrees = hg_image_open(start, image) && image->bias == bias && image->end <= end;

@@ -2,9 +2,9 @@
  *
  * Owns the list of code objects seen so far and writes each into the recording's MODULES table.
  * Never takes a lock of the dynamic loader: objects are found with _dl_find_object (glibc 2.35 on),
- * which is lock-free; what is done without it, and at which risk, stands in modules.c. Objects enter
- * when an address in them is first seen; they leave when the loader, freeing memory, is found to
- * have forgotten them. */
+ * which is lock-free; what is done without it, and at which risk, stands in modules.c. Objects
+ * enter when an address in them is first seen; they leave when the loader, freeing memory, is found
+ * to have forgotten them. */
 #ifndef HG_MODULES_H
 #define HG_MODULES_H
 
@@ -27,8 +27,8 @@ bool hg_modules_start(void);
 /* The object that `address` lies in, or NULL. Lock-free, signal-safe; may append a new object. */
 const struct hg_code *hg_modules_find(uintptr_t address);
 
-/* The same on behalf of a hook called from `caller`. Only where _dl_find_object is missing do the two
- * differ: this one may ask the loader under its lock, unless the caller is the loader. */
+/* The same on behalf of a hook called from `caller`. Only where _dl_find_object is missing do the
+ * two differ: this one may ask the loader under its lock, unless the caller is the loader. */
 const struct hg_code *hg_modules_find_for(uintptr_t address, uintptr_t caller);
 
 /* The dynamic loader's own code; a free() that comes from there may end a dlclose. */
@@ -38,7 +38,7 @@ HG_INLINE bool hg_modules_is_loader(uintptr_t pc) {
 }
 
 /* See which objects the loader has dropped; retire them, their unwind rules and (through
- * hg_stacks_retire) the call-tree nodes in them. Called when hg_modules_is_loader(caller of free). */
+ * hg_stacks_retire) the call-tree nodes in them. To be called when the loader calls free(). */
 void hg_modules_check_unloaded(void);
 
 /* Moves on whenever an object is retired: per-thread caches of stacks are stale then. */

@@ -4,8 +4,8 @@
 
 #include "sys.h"
 
-/* The 8 bytes at `at`, if they can be read. The kernel's word counts, not a sanitizer's: what unwind
- * information points to need not be an object of ours. */
+/* The 8 bytes at `at`, if they can be read. The kernel's word counts, not a sanitizer's: what
+ * unwind information points to need not be an object of ours. */
 static __attribute__((noinline, no_sanitize_address, unused)) bool hg_probe_word(uintptr_t at,
                                                                                  uintptr_t *value) {
     struct unaligned {

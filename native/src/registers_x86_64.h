@@ -33,27 +33,29 @@ struct hg_registers {
 
 /* The preserved registers, the stack pointer and the pc, all as of one instruction in the calling
  * function, so that its own call-frame information applies to them. */
-#define HG_CAPTURE(registers)                    \
-    __asm__ volatile("leaq 0f(%%rip), %%rax\n\t" \
-                     "movq %%rax, 128(%0)\n\t"   \
-                     "movq %%rbx, 24(%0)\n\t"    \
-                     "movq %%rbp, 48(%0)\n\t"    \
-                     "movq %%rsp, 56(%0)\n\t"    \
-                     "movq %%r12, 96(%0)\n\t"    \
-                     "movq %%r13, 104(%0)\n\t"   \
-                     "movq %%r14, 112(%0)\n\t"   \
-                     "movq %%r15, 120(%0)\n"     \
-                     "0:"                        \
-                     :                           \
-                     : "r"((registers)->value)   \
-                     : "rax", "memory")
+#define HG_CAPTURE(registers)       \
+    __asm__ volatile(               \
+        "leaq 0f(%%rip), %%rax\n\t" \
+        "movq %%rax, 128(%0)\n\t"   \
+        "movq %%rbx, 24(%0)\n\t"    \
+        "movq %%rbp, 48(%0)\n\t"    \
+        "movq %%rsp, 56(%0)\n\t"    \
+        "movq %%r12, 96(%0)\n\t"    \
+        "movq %%r13, 104(%0)\n\t"   \
+        "movq %%r14, 112(%0)\n\t"   \
+        "movq %%r15, 120(%0)\n"     \
+        "0:"                        \
+        :                           \
+        : "r"((registers)->value)   \
+        : "rax", "memory")
 
-/* The frame the kernel builds for a signal handler: when the handler has returned into the restorer,
- * rsp points to a struct ucontext. Its general registers start at byte 40, in this order. */
+/* The frame the kernel builds for a signal handler: when the handler has returned into the
+ * restorer, rsp points to a struct ucontext. Its registers start at byte 40, in this order. */
 #define HG_SIGNAL_REGISTERS 40u
 #define HG_SIGNAL_FRAME_SIZE (HG_SIGNAL_REGISTERS + 17u * 8u)
 static const uint8_t hg_signal_order[17] = {
-    8, 9, 10, 11, 12, 13, 14, 15, HG_RDI, HG_RSI, HG_RBP, HG_RBX, HG_RDX, HG_RAX, HG_RCX, HG_RSP, HG_PC,
+    8,      9,      10,     11,     12,     13,     14,     15,    HG_RDI,
+    HG_RSI, HG_RBP, HG_RBX, HG_RDX, HG_RAX, HG_RCX, HG_RSP, HG_PC,
 };
 #define HG_SIGNAL_RBP 120u
 #define HG_SIGNAL_RSP 160u

@@ -41,7 +41,8 @@ bool hg_rules_start(void) {
 /* Whether a return address is a function's first byte, with nothing described before it. No call
  * leaves such a one: somebody put it there as the bottom of a new stack (makecontext does). */
 static bool is_planted(const struct hg_code *code, uintptr_t pc, struct hg_fde *fde) {
-    return code->eh.header && hg_eh_frame_find(&code->eh, pc, fde) == HG_EH_FOUND && fde->start == pc;
+    return code->eh.header && hg_eh_frame_find(&code->eh, pc, fde) == HG_EH_FOUND &&
+           fde->start == pc;
 }
 
 /* The row for an address in a known object. */

@@ -10,8 +10,8 @@
 #include "base.h"
 #include "cfi.h"
 
-/* An entry: tag 33 | kind 4 | slot 7 | saved 1 | base 1 | offset 18 (highest bits first). The tag is
- * the address without its lowest 14 bits; those are the index. A zero entry is a rule that leads
+/* An entry: tag 33 | kind 4 | slot 7 | saved 1 | base 1 | offset 18 (highest bits first). The tag
+ * is the address without its lowest 14 bits; those are the index. A zero entry is a rule that leads
  * nowhere (the caller's frame would be at the same address), so it needs no test of its own. */
 #define HG_RULE_INDEX_BITS 14u
 #define HG_RULE_TAG_SHIFT 31u
@@ -22,12 +22,12 @@
 #define HG_RULE_OFFSET_BITS 18u
 
 enum hg_rule_kind {
-    HG_RULE_PLAIN = 0,     /* CFA = rsp or rbp + offset; rbp the same, or saved at CFA - 8 * slot; the
-                              offset is in the lowest 16 bits, in bytes: one instruction to take out */
-    HG_RULE_WIDE,          /* likewise, for offsets that do not fit; here and below in words */
-    HG_RULE_REALIGNED,     /* CFA = *(rbp + offset); rbp the same, or saved at rbp + 8 * slot */
-    HG_RULE_SIGNAL,        /* the kernel's frame of a signal handler */
-    HG_RULE_END,           /* the outermost frame */
+    HG_RULE_PLAIN = 0, /* CFA = rsp or rbp + offset; rbp the same, or saved at CFA - 8 * slot; the
+                          offset is in the lowest 16 bits, in bytes: one instruction to take out */
+    HG_RULE_WIDE,      /* likewise, for offsets that do not fit; here and below in words */
+    HG_RULE_REALIGNED, /* CFA = *(rbp + offset); rbp the same, or saved at rbp + 8 * slot */
+    HG_RULE_SIGNAL,    /* the kernel's frame of a signal handler */
+    HG_RULE_END,       /* the outermost frame */
     HG_RULE_FRAME_POINTER, /* no unwind information: try CFA = rbp + 16 */
     HG_RULE_COMPLEX,       /* needs other registers or an expression: the slow walk */
     HG_RULE_BAD,           /* unwind information not understood */
@@ -54,7 +54,8 @@ HG_INLINE uintptr_t hg_rule_plain_offset(uint64_t rule) { /* in bytes */
     return (uintptr_t)(intptr_t)(int16_t)rule;
 }
 HG_INLINE uintptr_t hg_rule_offset(uint64_t rule) { /* in bytes; of any other kind */
-    return (uintptr_t)((int64_t)(rule << (64 - HG_RULE_OFFSET_BITS)) >> (64 - HG_RULE_OFFSET_BITS - 3));
+    return (uintptr_t)((int64_t)(rule << (64 - HG_RULE_OFFSET_BITS)) >>
+                       (64 - HG_RULE_OFFSET_BITS - 3));
 }
 HG_INLINE uintptr_t hg_rule_slot(uint64_t rule) { /* in bytes */
     return (rule >> HG_RULE_SLOT_SHIFT & 0x7f) * 8;
@@ -63,8 +64,8 @@ HG_INLINE uintptr_t hg_rule_slot(uint64_t rule) { /* in bytes */
 /* Fresh tables. False: no memory. */
 bool hg_rules_start(void);
 
-/* The rule for a return address: from the large table, else parsed (counted in *misses). `caller` is
- * where the hook was called from, see hg_modules_find_for. */
+/* The rule for a return address: from the large table, else parsed (counted in *misses). `caller`
+ * is where the hook was called from, see hg_modules_find_for. */
 uint64_t hg_rules_find(uintptr_t pc, uintptr_t caller, uint64_t *misses);
 
 /* The row behind the rule for `address` (a return address less one), and its FDE. */

@@ -34,7 +34,7 @@ static inline bool hg_rule_put_slot(int64_t bytes, uint64_t *rule) {
     return true;
 }
 
-/* rbp unchanged. The walk then still reads a slot, to have no branch: that of the return address. */
+/* rbp unchanged. The walk reads a slot all the same, to have no branch: the return address's. */
 static inline bool hg_rule_keeps_bp(const struct hg_row *row, uint64_t *rule) {
     uint32_t kind = row->columns[HG_RBP].kind;
     *rule |= UINT64_C(1) << HG_RULE_SLOT_SHIFT;
@@ -51,7 +51,8 @@ static inline uint64_t hg_rule_plain(const struct hg_row *row) {
                 (narrow ? hg_rule_put_bytes : hg_rule_put_offset)(row->cfa_value, &rule);
     /* The walk checks only that the CFA is above rsp. A slot between the base register and the CFA
      * is then above rsp too, or, by a wrong rbp, at most these few bytes below it. */
-    int32_t farthest = by_bp && row->cfa_value > HG_RULE_BP_REACH ? HG_RULE_BP_REACH : row->cfa_value;
+    int32_t farthest = by_bp && row->cfa_value > HG_RULE_BP_REACH ? HG_RULE_BP_REACH
+                                                                  : row->cfa_value;
     if (bp.kind == HG_CFI_OFFSET) {
         fits = fits && -bp.value <= farthest && hg_rule_put_slot(-bp.value, &rule);
     } else {
@@ -86,7 +87,8 @@ static inline uint64_t hg_rule_of_row(const struct hg_fde *fde, const struct hg_
     bool usual = back.kind == HG_CFI_OFFSET && back.value == -8 && !fde->signal &&
                  row->columns[HG_RSP].kind == HG_CFI_UNSET;
     if (!usual) return hg_rule_make(HG_RULE_COMPLEX);
-    return row->cfa_register == HG_CFA_EXPRESSION ? hg_rule_realigned(fde, row) : hg_rule_plain(row);
+    return row->cfa_register == HG_CFA_EXPRESSION ? hg_rule_realigned(fde, row)
+                                                  : hg_rule_plain(row);
 }
 
 /* Whether the code at a return address is a signal handler's way back into the kernel. */

@@ -116,24 +116,15 @@ static HG_NOINLINE bool step(struct hg_walk_state *state) {
     uint64_t *misses = &walker->stats[HG_STAT_RULE_MISSES];
     uint64_t rule = hg_rules_find(state->pc, state->caller->pc, misses);
     switch (hg_rule_kind(rule)) {
-    case HG_RULE_PLAIN:
-        return step_plain(state, rule, hg_rule_plain_offset(rule));
-    case HG_RULE_WIDE:
-        return step_plain(state, rule, hg_rule_offset(rule));
-    case HG_RULE_REALIGNED:
-        return step_realigned(state, rule);
-    case HG_RULE_SIGNAL:
-        return hg_walk_over_signal(state);
-    case HG_RULE_END:
-        return hg_walk_end(state, 0);
-    case HG_RULE_FRAME_POINTER:
-        return hg_walk_by_frame_pointer(state);
-    case HG_RULE_COMPLEX:
-        return go_slow(state);
-    case HG_RULE_BAD:
-        return hg_walk_end(state, HG_PSEUDO_BAD_RULE);
-    default:
-        return hg_walk_end(state, HG_PSEUDO_NO_RULE);
+    case HG_RULE_PLAIN: return step_plain(state, rule, hg_rule_plain_offset(rule));
+    case HG_RULE_WIDE: return step_plain(state, rule, hg_rule_offset(rule));
+    case HG_RULE_REALIGNED: return step_realigned(state, rule);
+    case HG_RULE_SIGNAL: return hg_walk_over_signal(state);
+    case HG_RULE_END: return hg_walk_end(state, 0);
+    case HG_RULE_FRAME_POINTER: return hg_walk_by_frame_pointer(state);
+    case HG_RULE_COMPLEX: return go_slow(state);
+    case HG_RULE_BAD: return hg_walk_end(state, HG_PSEUDO_BAD_RULE);
+    default: return hg_walk_end(state, HG_PSEUDO_NO_RULE);
     }
 }
 
@@ -150,8 +141,8 @@ HG_INLINE void run(struct hg_walk_state *state) {
         uintptr_t base = sp;
         if (HG_UNLIKELY(rule & HG_RULE_BASE_BP)) {
             base = bp;
-            /* A branch, not a conditional move: what follows must not wait for this test. Worth 6 to
-             * 12 % on real programs; rbp's own value below is better moved. */
+            /* A branch, not a conditional move: what follows must not wait for this test. Worth 6
+             * to 12 % on real programs; rbp's own value below is better moved. */
             __asm__ volatile("" : "+r"(base));
         }
         uintptr_t cfa = base + hg_rule_plain_offset(rule);
@@ -187,8 +178,12 @@ HG_INLINE bool enter(struct hg_walk_state *state) {
 
 void hg_walk(struct hg_walker *walker, const struct hg_caller *caller, uint32_t limit) {
     struct hg_walk_state state = {
-        .pc = caller->pc, .sp = caller->sp, .bp = caller->bp,
-        .walker = walker, .caller = caller, .limit = limit,
+        .pc = caller->pc,
+        .sp = caller->sp,
+        .bp = caller->bp,
+        .walker = walker,
+        .caller = caller,
+        .limit = limit,
     };
     walker->frames[0] = caller->pc;
     walker->depth = 1;

@@ -16,11 +16,11 @@ struct hg_caller {
 
 /* One thread's walker; zero-initialised is ready. */
 struct hg_walker {
-    uintptr_t stack_lo, stack_hi; /* the part of the thread's own stack known to be readable; 0, 0:
-                                     not looked for yet */
-    uintptr_t stack_hole;         /* a page below it that could not be read; 0: none met */
-    uint32_t end;                 /* of the last walk: 0 complete, else enum hg_pseudo */
-    uint32_t depth;               /* of the last walk: frames found */
+    uintptr_t stack_lo, stack_hi;  /* the part of the thread's own stack known to be readable; 0, 0:
+                                      not looked for yet */
+    uintptr_t stack_hole;          /* a page below it that could not be read; 0: none met */
+    uint32_t end;                  /* of the last walk: 0 complete, else enum hg_pseudo */
+    uint32_t depth;                /* of the last walk: frames found */
     uint64_t stats[HG_STAT_SLOTS]; /* FRAMES, RULE_MISSES, FOREIGN_WALKS, SLOW_WALKS */
     uintptr_t frames[HG_MAX_DEPTH]; /* of the last walk: return addresses, innermost first; of code
                                        that a signal interrupted, the next byte's address, so that

@@ -55,11 +55,8 @@ static bool find_value(const struct slow *slow, uint32_t column, uintptr_t cfa, 
     const struct hg_registers *r = &slow->registers;
     uintptr_t at = cfa + (uintptr_t)(intptr_t)rule.value;
     switch (rule.kind) {
-    case HG_CFI_OFFSET:
-        return read_word(slow->state, at, value);
-    case HG_CFI_VAL_OFFSET:
-        *value = at;
-        return true;
+    case HG_CFI_OFFSET: return read_word(slow->state, at, value);
+    case HG_CFI_VAL_OFFSET: *value = at; return true;
     case HG_CFI_EXPRESSION:
         return hg_expression_run(hg_cfi_expression(&slow->fde, rule.value), r, &cfa, &at) &&
                read_word(slow->state, at, value);
@@ -71,11 +68,8 @@ static bool find_value(const struct slow *slow, uint32_t column, uintptr_t cfa, 
     case HG_CFI_UNSET:
         *value = column == HG_RSP ? cfa : r->value[column];
         return column == HG_RSP || (is_known(r, column) && (HG_PRESERVED >> column & 1));
-    case HG_CFI_SAME:
-        *value = r->value[column];
-        return is_known(r, column);
-    default:
-        return false;
+    case HG_CFI_SAME: *value = r->value[column]; return is_known(r, column);
+    default: return false;
     }
 }
 
@@ -129,18 +123,12 @@ static bool step(struct slow *slow) {
     case HG_RULE_PLAIN:
     case HG_RULE_WIDE:
     case HG_RULE_REALIGNED:
-    case HG_RULE_COMPLEX:
-        return apply_row(slow) && hg_walk_push(slow->state, slow->state->pc);
-    case HG_RULE_SIGNAL:
-        return over_signal(slow);
-    case HG_RULE_FRAME_POINTER:
-        return by_frame_pointer(slow);
-    case HG_RULE_END:
-        return hg_walk_end(slow->state, 0);
-    case HG_RULE_BAD:
-        return hg_walk_end(slow->state, HG_PSEUDO_BAD_RULE);
-    default:
-        return hg_walk_end(slow->state, HG_PSEUDO_NO_RULE);
+    case HG_RULE_COMPLEX: return apply_row(slow) && hg_walk_push(slow->state, slow->state->pc);
+    case HG_RULE_SIGNAL: return over_signal(slow);
+    case HG_RULE_FRAME_POINTER: return by_frame_pointer(slow);
+    case HG_RULE_END: return hg_walk_end(slow->state, 0);
+    case HG_RULE_BAD: return hg_walk_end(slow->state, HG_PSEUDO_BAD_RULE);
+    default: return hg_walk_end(slow->state, HG_PSEUDO_NO_RULE);
     }
 }
 

@@ -36,8 +36,8 @@ bool hg_walk_push(struct hg_walk_state *state, uintptr_t pc);
  * some programs leave for a larger one and come back to. False: the walk has ended. */
 bool hg_walk_settle(struct hg_walk_state *state, uintptr_t cfa, bool may_switch);
 
-/* Step over the kernel's signal frame, or over code without unwind information by its frame pointer:
- * sets pc, sp and bp. False: the walk has ended. */
+/* Step over the kernel's signal frame, or over code without unwind information by its frame
+ * pointer: sets pc, sp and bp. False: the walk has ended. */
 bool hg_walk_over_signal(struct hg_walk_state *state);
 bool hg_walk_by_frame_pointer(struct hg_walk_state *state);
 

@@ -6,8 +6,8 @@
 #include "registers_x86_64.h"
 #include "probe.h"
 
-/* Whether the bytes before `pc` end in a call: E8 with a 32-bit distance, or FF /2 with any operand.
- * Only code of known objects is looked at. */
+/* Whether the bytes before `pc` end in a call: E8 with a 32-bit distance, or FF /2 with any
+ * operand. Only code of known objects is looked at. */
 static inline bool hg_walk_follows_call(uintptr_t pc, uintptr_t caller) {
     uintptr_t before; /* the eight bytes before pc, the last one in the highest bits */
     if (!hg_modules_find_for(pc - 1, caller) || !hg_probe_word(pc - 8, &before)) return false;

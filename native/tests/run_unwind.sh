@@ -1,10 +1,11 @@
 #!/bin/sh
-# Every test of the unwinder: the programs of `make test` again with other compilers' habits and with
-# sanitizers, and those that need shared objects, C++, readelf or whole programs to run.
+# Every test of the unwinder: the programs of `make test` again, as other compiler options make
+# them and with sanitizers, and those that need shared objects, C++, readelf or whole programs.
 #
 #   tests/run_unwind.sh [bench]
 #
-# CC and CXX name the compilers. Exits with 1 when anything failed. `bench` prints what a frame costs.
+# CC and CXX name the compilers. Exits with 1 when anything failed. `bench` prints what a frame
+# costs, and nothing else.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 cc=${CC:-cc}
@@ -51,16 +52,22 @@ for options in "-O0" "-O1" "-O2 -fno-omit-frame-pointer" "-O3 $avx2" "-Os" "-O2 
 done
 
 echo "== corrupt unwind information, with sanitizers"
-build corrupt tests/test_unwind_corrupt.c -O1 -fsanitize=address,undefined -fno-sanitize-recover=all &&
+build corrupt tests/test_unwind_corrupt.c -O1 -fsanitize=address,undefined \
+    -fno-sanitize-recover=all &&
     for seed in 1 2 3; do check "$work/corrupt" 30000 $seed; done
 
 echo "== objects that come and go"
 for plugin in 1 2; do
     check $cc -O2 -fPIC -shared -DPLUGIN=$plugin -o "$work/plugin$plugin.so" tests/unwind_plugin.c
 done
-build loading tests/unwind_loading.c -O2 && check "$work/loading" "$work/plugin1.so" "$work/plugin2.so"
-build old_loading tests/unwind_loading.c -O2 -DHG_OLD_LOADER &&
-    check "$work/old_loading" "$work/plugin1.so" "$work/plugin2.so"
+check $cc -O2 -fPIC -shared -DPLUGIN=1 -fno-omit-frame-pointer -fno-asynchronous-unwind-tables \
+    -fno-unwind-tables -nostartfiles -Wl,--no-eh-frame-hdr -o "$work/bare.so" tests/unwind_plugin.c
+plugins="$work/plugin1.so $work/plugin2.so $work/bare.so"
+# shellcheck disable=SC2086
+build loading tests/unwind_loading.c -O2 &&
+    check "$work/loading" $plugins
+# shellcheck disable=SC2086
+build old_loading tests/unwind_loading.c -O2 -DHG_OLD_LOADER && check "$work/old_loading" $plugins
 
 echo "== C++"
 mkdir "$work/cxx"
@@ -69,7 +76,8 @@ for source in $sources tests/unwind_cxx_main.c; do
     check $cc $flags -O2 -c -o "$work/cxx/$(basename "$source").o" "$source"
 done
 for options in -O0 -O2; do
-    check $cxx $options -g -o "$work/cxx/test" tests/unwind_cxx.cc "$work"/cxx/*.o && check "$work/cxx/test"
+    check $cxx $options -g -o "$work/cxx/test" tests/unwind_cxx.cc "$work"/cxx/*.o &&
+        check "$work/cxx/test"
 done
 
 echo "== every row of some libraries, as readelf reads it"
@@ -98,7 +106,8 @@ compare() {
     fi
 }
 
-compare "$work/loading" "$work/plugin1.so" "$work/plugin2.so"
+# shellcheck disable=SC2086
+compare "$work/loading" $plugins
 grep -q 'retired [1-9]' "$work/report" || {
     echo "FAILED: no unloaded object was noticed by free()" >&2
     failed=1

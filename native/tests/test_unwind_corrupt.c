@@ -54,12 +54,14 @@ static void run_expressions(const struct hg_fde *fde, const struct hg_row *row) 
     uintptr_t value, start = random_word() % 4096;
     for (uint32_t i = 0; i < HG_COLUMNS; i++) registers.value[i] = random_word() >> (i * 3);
     if (row->cfa_register == HG_CFA_EXPRESSION) {
-        g_expressions += hg_expression_run(hg_cfi_expression(fde, row->cfa_value), &registers, NULL, &value);
+        g_expressions += hg_expression_run(hg_cfi_expression(fde, row->cfa_value), &registers, NULL,
+                                           &value);
     }
     for (uint32_t i = 0; i < HG_COLUMNS; i++) {
         struct hg_cfi_rule rule = row->columns[i];
         if (rule.kind != HG_CFI_EXPRESSION && rule.kind != HG_CFI_VAL_EXPRESSION) continue;
-        g_expressions += hg_expression_run(hg_cfi_expression(fde, rule.value), &registers, &start, &value);
+        g_expressions += hg_expression_run(hg_cfi_expression(fde, rule.value), &registers, &start,
+                                           &value);
     }
 }
 
@@ -82,7 +84,8 @@ static void mutate(struct copy *copy) {
         uint64_t choice = random_word();
         /* The header and the first records are where most is decided. */
         size_t at = (choice & 1 ? random_word() % 64 : random_word()) % copy->size;
-        copy->bytes[at] = choice & 2 ? nasty[(choice >> 8) % sizeof nasty] : (uint8_t)(choice >> 16);
+        copy->bytes[at] = choice & 2 ? nasty[(choice >> 8) % sizeof nasty]
+                                     : (uint8_t)(choice >> 16);
     }
 }
 
@@ -109,7 +112,8 @@ static void fuzz_instructions(uint32_t rounds) {
             code[i] = value & 1 ? (uint8_t)(value >> 8) : (uint8_t)((value >> 8) % 0x30);
         }
         uintptr_t at = (uintptr_t)code, end = at + size, middle = at + random_word() % (size + 1);
-        struct hg_fde fde = {0x1000, 0x2000, at, middle, middle, end, at, 1, -8, 16, (uint8_t)random_word(), false};
+        struct hg_fde fde = {
+            0x1000, 0x2000, at, middle, middle, end, at, 1, -8, 16, (uint8_t)random_word(), false};
         struct hg_row row;
         if (hg_cfi_row(&fde, 0x1000 + random_word() % 0x1000, &row)) {
             g_rows++;
@@ -143,14 +147,17 @@ int main(int argc, char **argv) {
     if (argc > 2) g_random ^= strtoull(argv[2], NULL, 0) << 1;
     start_unwinder();
     struct copy mine, libc;
-    EXPECT(make_copy(&mine, (uintptr_t)main, SIZE_MAX) && make_copy(&libc, (uintptr_t)qsort, SIZE_MAX), "copies");
+    EXPECT(
+        make_copy(&mine, (uintptr_t)main, SIZE_MAX) && make_copy(&libc, (uintptr_t)qsort, SIZE_MAX),
+        "copies");
     if (g_failures) return report("corrupt");
     check_intact(&mine, (uintptr_t)main);
     fuzz(&mine, (uintptr_t)main, 4096, rounds);
     fuzz(&libc, (uintptr_t)qsort - 65536, 131072, rounds / 100);
     fuzz_instructions(rounds * 10);
-    printf("corrupt: %lu found, %lu not there, %lu bad; %lu rows, %lu expressions\n", g_results[HG_EH_FOUND],
-           g_results[HG_EH_NONE], g_results[HG_EH_BAD], g_rows, g_expressions);
+    printf("corrupt: %lu found, %lu not there, %lu bad; %lu rows, %lu expressions\n",
+           g_results[HG_EH_FOUND], g_results[HG_EH_NONE], g_results[HG_EH_BAD], g_rows,
+           g_expressions);
     EXPECT(g_results[HG_EH_FOUND] && g_results[HG_EH_NONE] && g_results[HG_EH_BAD] && g_expressions,
            "all outcomes occur");
     return report("corrupt");

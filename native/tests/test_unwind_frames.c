@@ -76,8 +76,8 @@ __attribute__((optimize("no-omit-frame-pointer"))) KEEP static void framed(int d
 
 /* ---- code without unwind information -------------------------------------------------------- */
 
-/* Both call body(what); neither has an FDE. One keeps a frame pointer, the other puts something else
- * in rbp, as code may. */
+/* Both call body(what); neither has an FDE. One keeps a frame pointer, the other puts something
+ * else in rbp, as code may. */
 void bare_framed(const char *what, void (*body)(const char *));
 void bare_unframed(const char *what, void (*body)(const char *));
 __asm__(
@@ -105,8 +105,14 @@ __asm__(
     ".size bare_unframed, . - bare_unframed\n"
     ".skip 16, 0x90\n");
 
-KEEP static void bare_complete(const char *what) { check_end(what, 0); g_sink = 1; }
-KEEP static void bare_ends(const char *what) { check_end(what, HG_PSEUDO_NO_RULE); g_sink = 2; }
+KEEP static void bare_complete(const char *what) {
+    check_end(what, 0);
+    g_sink = 1;
+}
+KEEP static void bare_ends(const char *what) {
+    check_end(what, HG_PSEUDO_NO_RULE);
+    g_sink = 2;
+}
 
 /* The walk must come out at the right caller, which backtrace() does not find. */
 KEEP static void bare_caller(const char *what) {
@@ -115,12 +121,14 @@ KEEP static void bare_caller(const char *what) {
     hg_walk(&tls_walker, &caller, 100);
     uintptr_t self = (uintptr_t)bare_framed, outer = tls_walker.frames[1];
     EXPECT(tls_walker.frames[0] - self < 32 && tls_walker.end == 0, "end %u", tls_walker.end);
-    EXPECT(outer - (uintptr_t)bare_caller < 4096 || (uintptr_t)bare_caller - outer < 4096, "frame %lx", outer);
+    EXPECT(outer - (uintptr_t)bare_caller < 4096 || (uintptr_t)bare_caller - outer < 4096,
+           "frame %lx", outer);
 }
 
 /* Generated code: in no object. Its frame is kept, what called it is not guessed. */
 KEEP static void check_generated_code(void) {
-    uint8_t *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     memcpy(code, (void *)bare_framed, 32);
     void (*generated)(const char *, void (*)(const char *)) = (void *)code;
     generated("generated code", bare_ends);
@@ -167,9 +175,20 @@ KEEP static void check_garbage(void) {
     memset(pages, 0xab, 8192); /* no zero: that would be a return address that ends a stack */
     mprotect(pages + 4096, 4096, PROT_NONE);
     uintptr_t edge = (uintptr_t)pages + 4096;
-    uintptr_t wrong[] = {0, 8, 4096, good.sp + 1, good.sp + 4, edge - 8, edge - 16, edge, edge + 64,
-                         UINTPTR_MAX - 7, UINT64_C(0x7fffffffffff), UINT64_C(0x7ffffffffff8),
-                         UINT64_C(0x800000000000), UINT64_C(0xdeadbeefdeadbee8)};
+    uintptr_t wrong[] = {0,
+                         8,
+                         4096,
+                         good.sp + 1,
+                         good.sp + 4,
+                         edge - 8,
+                         edge - 16,
+                         edge,
+                         edge + 64,
+                         UINTPTR_MAX - 7,
+                         UINT64_C(0x7fffffffffff),
+                         UINT64_C(0x7ffffffffff8),
+                         UINT64_C(0x800000000000),
+                         UINT64_C(0xdeadbeefdeadbee8)};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct hg_caller caller = {good.pc, wrong[i], wrong[i]};
         hg_walk(&tls_walker, &caller, 100);
@@ -233,11 +252,12 @@ KEEP static void check_modules(void) {
         loader_found |= (m->flags & HG_MODULE_LOADER) && strstr(g_module_paths[i], "ld-linux") &&
                         m->start == g_loader_start && m->build_id_length && m->file_size;
         vdso_found |= (m->flags & HG_MODULE_VDSO) && !strcmp(g_module_paths[i], "[vdso]");
-        libc_found |= strstr(g_module_paths[i], "/libc.so") && (uintptr_t)qsort - m->start < m->end - m->start &&
-                      m->file_size && m->file_mtime_ns && m->build_id_length == 20 && !m->flags;
+        libc_found |= strstr(g_module_paths[i], "/libc.so") &&
+                      (uintptr_t)qsort - m->start < m->end - m->start && m->file_size &&
+                      m->file_mtime_ns && m->build_id_length == 20 && !m->flags;
     }
-    EXPECT(main_found && loader_found && vdso_found && libc_found, "main %d loader %d vdso %d libc %d",
-           main_found, loader_found, vdso_found, libc_found);
+    EXPECT(main_found && loader_found && vdso_found && libc_found,
+           "main %d loader %d vdso %d libc %d", main_found, loader_found, vdso_found, libc_found);
     EXPECT(!hg_modules_is_loader((uintptr_t)qsort), "libc taken for the loader");
     for (uint32_t i = 0; i < g_module_count; i++) {
         for (uint32_t k = 0; k < i; k++) {

@@ -31,8 +31,9 @@ static void on_step(int number, siginfo_t *info, void *raw) {
 
 static inline __attribute__((always_inline)) void start_stepping(void) {
     g_stepping = 1;
-    __asm__ volatile("sub $128, %%rsp\n\tpushfq\n\torl $0x100, (%%rsp)\n\tpopfq\n\tadd $128, %%rsp" ::
-                         : "memory", "cc");
+    __asm__ volatile(
+        "sub $128, %%rsp\n\tpushfq\n\torl $0x100, (%%rsp)\n\tpopfq\n\tadd $128, %%rsp" ::
+            : "memory", "cc");
 }
 
 KEEP static int leaf(int a, int b) { return a * b + g_sink; }
@@ -106,8 +107,8 @@ int main(void) {
     sigaction(SIGTRAP, &action, NULL);
     everything();
     uint64_t slow = tls_walker.stats[HG_STAT_SLOW_WALKS];
-    printf("steps: %lu in the loader, %lu in the vdso, %lu slow walks\n", (unsigned long)g_in_loader,
-           (unsigned long)g_in_vdso, (unsigned long)slow);
+    printf("steps: %lu in the loader, %lu in the vdso, %lu slow walks\n",
+           (unsigned long)g_in_loader, (unsigned long)g_in_vdso, (unsigned long)slow);
     EXPECT(g_compared > 1000 && g_in_vdso > 10 && g_in_loader > 100 && slow > 0, "steps taken: %lu",
            (unsigned long)g_compared);
     return report("steps");

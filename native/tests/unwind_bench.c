@@ -42,16 +42,18 @@ KEEP static void measure_once(void) {
 
 /* Eight functions with frames of different sizes and different saved registers. */
 static void descend(int depth, void (*leaf)(void));
-#define LEVEL(name, size, ...)                                              \
-    KEEP static void name(int depth, void (*leaf)(void)) {                  \
-        volatile char memory[size];                                         \
-        int a = depth * 3, b = depth ^ 5, c = depth + 7;                    \
-        memory[0] = (char)depth;                                            \
-        if (depth) descend(depth - 1, leaf);                                \
-        else leaf();                                                        \
-        g_sink = memory[0];                                                 \
-        __VA_ARGS__;                                                        \
-        (void)a, (void)b, (void)c;                                          \
+#define LEVEL(name, size, ...)                             \
+    KEEP static void name(int depth, void (*leaf)(void)) { \
+        volatile char memory[size];                        \
+        int a = depth * 3, b = depth ^ 5, c = depth + 7;   \
+        memory[0] = (char)depth;                           \
+        if (depth)                                         \
+            descend(depth - 1, leaf);                      \
+        else                                               \
+            leaf();                                        \
+        g_sink = memory[0];                                \
+        __VA_ARGS__;                                       \
+        (void)a, (void)b, (void)c;                         \
     }
 LEVEL(level0, 16)
 LEVEL(level1, 40, g_sink = a)

@@ -41,21 +41,21 @@ void hg_stacks_retire(uintptr_t start, uintptr_t end) {
 }
 uint32_t hg_stacks_nodes(void) { return 1000 + g_retired_modules; }
 
-#define EXPECT(condition, ...)                                           \
-    do {                                                                 \
-        if (!(condition)) {                                              \
+#define EXPECT(condition, ...)                                                    \
+    do {                                                                          \
+        if (!(condition)) {                                                       \
             if (__atomic_fetch_add(&g_failures, 1, __ATOMIC_RELAXED) > 20) break; \
-            fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #condition); \
-            fprintf(stderr, __VA_ARGS__);                                \
-            fputc('\n', stderr);                                         \
-        }                                                                \
+            fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #condition);       \
+            fprintf(stderr, __VA_ARGS__);                                         \
+            fputc('\n', stderr);                                                  \
+        }                                                                         \
     } while (0)
 
-#define CALLER_OF_THIS_FUNCTION()                                             \
-    (struct hg_caller) {                                                      \
-        .pc = ((uintptr_t *)__builtin_frame_address(0))[1],                   \
-        .sp = (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(uintptr_t),  \
-        .bp = ((uintptr_t *)__builtin_frame_address(0))[0],                   \
+#define CALLER_OF_THIS_FUNCTION()                                            \
+    (struct hg_caller) {                                                     \
+        .pc = ((uintptr_t *)__builtin_frame_address(0))[1],                  \
+        .sp = (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(uintptr_t), \
+        .bp = ((uintptr_t *)__builtin_frame_address(0))[0],                  \
     }
 
 static inline void start_unwinder(void) {

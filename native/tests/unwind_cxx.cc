@@ -25,7 +25,8 @@ struct Base {
 
 struct Derived : Base {
     int call(int depth) override {
-        std::vector<std::string> names(static_cast<std::size_t>(depth % 5 + 1), "a long enough string to allocate");
+        std::vector<std::string> names(static_cast<std::size_t>(depth % 5 + 1),
+                                       "a long enough string to allocate");
         Witness witness("destructor while unwinding");
         check_from_cxx("virtual call");
         if (depth == 0) throw std::runtime_error("bottom " + names[0]);
@@ -59,6 +60,9 @@ extern "C" int main_of_cxx() {
     static Witness lazy("never destroyed here");
     int sum = 0;
     for (int depth = 0; depth < 12; depth++) sum += nested(depth);
-    auto function = [&](int n) { check_from_cxx("lambda"); return n + sum; };
+    auto function = [&](int n) {
+        check_from_cxx("lambda");
+        return n + sum;
+    };
     return function(1);
 }

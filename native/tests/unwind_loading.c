@@ -1,7 +1,8 @@
-/* Objects that come and go: code at a reused address, many threads meeting a new object at once,
- * and objects the list has no room for.
+/* Objects that come and go: code at a reused address, many threads meeting a new object at once, and
+ * an object without unwind information.
  *
- * Usage: unwind_loading PLUGIN1 PLUGIN2 (built from unwind_plugin.c, equal but for their frames). */
+ * Usage: unwind_loading PLUGIN1 PLUGIN2 BARE, all from unwind_plugin.c: the first two are equal but
+ * for their frames, the third has frame pointers and nothing to unwind by. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -32,7 +33,8 @@ static __attribute__((noinline)) void count_wrong(const char *what) {
     hg_walk(&tls_walker, &caller, 60);
     int count = backtrace(reference, 64) - 1;
     bool same = (int)tls_walker.depth == count;
-    for (int i = 0; same && i < count; i++) same = tls_walker.frames[i] == (uintptr_t)reference[i + 1];
+    for (int i = 0; same && i < count; i++)
+        same = tls_walker.frames[i] == (uintptr_t)reference[i + 1];
     g_wrong += !same;
 }
 
@@ -50,7 +52,8 @@ static void check_reused_address(const char *one, const char *two) {
     uintptr_t place = 0;
     for (int i = 0; i < 40; i++) {
         uintptr_t here = call_once(i % 2 ? two : one, check);
-        EXPECT(!place || here == place, "not mapped where the other one was: %lx, %lx", here, place);
+        EXPECT(!place || here == place, "not mapped where the other one was: %lx, %lx", here,
+               place);
         place = here;
         hg_modules_check_unloaded();
     }
@@ -61,7 +64,8 @@ static void check_reused_address(const char *one, const char *two) {
         bool plugin = strstr(g_module_paths[i], "plugin") != NULL;
         EXPECT((g_modules[i].node_end != UINT32_MAX) == plugin, "%s", g_module_paths[i]);
         EXPECT(!plugin || g_modules[i].node_first < g_modules[i].node_end ||
-                   g_modules[i].node_first == g_modules[i].node_end, "%s", g_module_paths[i]);
+                   g_modules[i].node_first == g_modules[i].node_end,
+               "%s", g_module_paths[i]);
     }
 }
 
@@ -109,9 +113,26 @@ static void check_reload(const char *path) {
     hg_modules_check_unloaded();
 }
 
+/* backtrace() stops in such an object; the walk goes on to main by the frame pointer. */
+static void check_bare(const char *path) {
+    uint64_t extended = g_extended;
+    plugin_function *call;
+    void *handle = open_plugin(path, &call);
+    call(check, "bare");
+    EXPECT(g_extended == extended + 1, "no further than backtrace()");
+    bool found = false;
+    for (uint32_t i = 0; i < tls_walker.depth; i++) {
+        const struct hg_code *code = hg_modules_find(tls_walker.frames[i]);
+        found |= code && !code->eh.header;
+    }
+    EXPECT(found, "no frame in an object without unwind information");
+    dlclose(handle);
+    hg_modules_check_unloaded();
+}
+
 int main(int argc, char **argv) {
-    if (argc != 3) {
-        fprintf(stderr, "usage: unwind_loading PLUGIN1 PLUGIN2\n");
+    if (argc != 4) {
+        fprintf(stderr, "usage: unwind_loading PLUGIN1 PLUGIN2 BARE\n");
         return 2;
     }
     start_unwinder();
@@ -121,5 +142,6 @@ int main(int argc, char **argv) {
     check_that_it_matters(argv[1], argv[2]);
     for (int i = 0; i < 20; i++) check_many_threads(argv[i % 2 + 1]);
     check_reload(argv[1]);
+    check_bare(argv[3]);
     return report("loading");
 }

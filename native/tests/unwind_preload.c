@@ -60,7 +60,9 @@ void hg_recording_retire_module(uint32_t index, uint32_t node_end) {
 void hg_stacks_retire(uintptr_t start, uintptr_t end) { (void)start, (void)end; }
 uint32_t hg_stacks_nodes(void) { return 0; }
 
-static void add(uint64_t *counter, uint64_t value) { __atomic_fetch_add(counter, value, __ATOMIC_RELAXED); }
+static void add(uint64_t *counter, uint64_t value) {
+    __atomic_fetch_add(counter, value, __ATOMIC_RELAXED);
+}
 
 static bool same_frame(const uintptr_t *frames, uint32_t i, uintptr_t reference) {
     static const uint8_t sigreturn[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
@@ -77,9 +79,10 @@ static void note_mismatch(const struct hg_walker *w, void *const *reference, uin
     if (at) dladdr((void *)w->frames[at - 1], &info);
     g_detail_length += (size_t)snprintf(
         g_detail + g_detail_length, sizeof g_detail - g_detail_length,
-        "  differs at %u of %u/%u, end %u, after %s+%lx: %lx, reference %lx\n", at, w->depth, count, w->end,
-        info.dli_fname ? info.dli_fname : "?", at && code ? w->frames[at - 1] - code->bias : 0,
-        at < w->depth ? w->frames[at] : 0, at < count ? (unsigned long)reference[at] : 0);
+        "  differs at %u of %u/%u, end %u, after %s+%lx: %lx, reference %lx\n", at, w->depth, count,
+        w->end, info.dli_fname ? info.dli_fname : "?",
+        at && code ? w->frames[at - 1] - code->bias : 0, at < w->depth ? w->frames[at] : 0,
+        at < count ? (unsigned long)reference[at] : 0);
 }
 
 static void compare(struct thread *t, uintptr_t pc) {
@@ -120,11 +123,11 @@ static void observe(const struct hg_caller *caller) {
     t->inside = false;
 }
 
-#define CALLER()                                                              \
-    (struct hg_caller) {                                                      \
-        .pc = ((uintptr_t *)__builtin_frame_address(0))[1],                   \
-        .sp = (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(uintptr_t),  \
-        .bp = ((uintptr_t *)__builtin_frame_address(0))[0],                   \
+#define CALLER()                                                             \
+    (struct hg_caller) {                                                     \
+        .pc = ((uintptr_t *)__builtin_frame_address(0))[1],                  \
+        .sp = (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(uintptr_t), \
+        .bp = ((uintptr_t *)__builtin_frame_address(0))[0],                  \
     }
 
 EXPORT void *malloc(size_t size) {
@@ -164,7 +167,8 @@ __attribute__((constructor)) static void load(void) {
 static double ns_per_cycle(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    double ns = (double)(now.tv_sec - g_start_time.tv_sec) * 1e9 + (double)(now.tv_nsec - g_start_time.tv_nsec);
+    double ns = (double)(now.tv_sec - g_start_time.tv_sec) * 1e9 +
+                (double)(now.tv_nsec - g_start_time.tv_nsec);
     return ns / (double)(__rdtsc() - g_start_cycles);
 }
 
@@ -181,10 +185,14 @@ __attribute__((destructor)) static void unload(void) {
     struct totals *t = &g_totals;
     double ns = ((double)t->cycles - (double)(least * t->timed_walks)) * ns_per_cycle();
     const uint64_t *stats = tls_thread ? tls_thread->walker.stats : (uint64_t[HG_STAT_SLOTS]){0};
-    dprintf(fd, "%s walks %lu frames %lu mismatches %lu extensions %lu ns/frame %.2f ends %lu %lu %lu %lu %lu "
-            "misses %lu foreign %lu slow %lu modules %u retired %u\n%.*s", program_invocation_short_name,
-            t->walks, t->frames, t->mismatches, t->extensions, ns / (double)t->timed_frames, t->ends[0], t->ends[1], t->ends[2], t->ends[3],
-            t->ends[4], stats[HG_STAT_RULE_MISSES], stats[HG_STAT_FOREIGN_WALKS], stats[HG_STAT_SLOW_WALKS],
-            g_module_count, g_retired_count, (int)g_detail_length, g_detail);
+    dprintf(fd,
+            "%s walks %lu frames %lu mismatches %lu extensions %lu ns/frame %.2f ends %lu %lu %lu "
+            "%lu %lu "
+            "misses %lu foreign %lu slow %lu modules %u retired %u\n%.*s",
+            program_invocation_short_name, t->walks, t->frames, t->mismatches, t->extensions,
+            ns / (double)t->timed_frames, t->ends[0], t->ends[1], t->ends[2], t->ends[3],
+            t->ends[4], stats[HG_STAT_RULE_MISSES], stats[HG_STAT_FOREIGN_WALKS],
+            stats[HG_STAT_SLOW_WALKS], g_module_count, g_retired_count, (int)g_detail_length,
+            g_detail);
     close(fd);
 }

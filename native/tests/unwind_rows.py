@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Compare every row of a library's call-frame table with what readelf makes of it.
 
 Usage: unwind_rows.py UNWIND_ROWS LIBRARY...  Each row is asked for at its first and at its last
@@ -53,7 +54,8 @@ def expected_rows(library: str) -> dict[int, Row]:
 def parsed_rows(program: str, library: str, offsets: list[int]) -> dict[int, Row]:
     """Ask our parser for the rows at these addresses."""
     asked = "".join(f"{offset:x}\n" for offset in offsets)
-    answer = subprocess.run([program, library], input=asked, capture_output=True, text=True, check=True)
+    command = [program, library]
+    answer = subprocess.run(command, input=asked, capture_output=True, text=True, check=True)
     rows: dict[int, Row] = {}
     for line in answer.stdout.splitlines():
         words = [*line.split(), "", ""]
