@@ -11,22 +11,22 @@
 struct workspace {
     struct hg_module module;
     struct stat stat;
+    size_t length; /* of the path */
     char path[2 * PATH_SIZE];
 };
 
 /* Append `text` to the path, cut at its end. */
 static void append(struct workspace *w, const char *text) {
-    size_t length = __builtin_strlen(w->path);
-    while (*text && length + 1 < sizeof w->path) w->path[length++] = *text++;
-    w->path[length] = 0;
+    while (*text && w->length + 1 < sizeof w->path) w->path[w->length++] = *text++;
 }
 
 /* A name the program may have given relative to its directory at that time. */
 static void put_absolute(struct workspace *w, const char *name) {
-    w->path[0] = 0;
-    if (name[0] != '/' && hg_sys_getcwd(w->path, PATH_SIZE) > 0) {
+    long size = name[0] == '/' ? 0 : hg_sys_getcwd(w->path, PATH_SIZE);
+    if (size > 1) {
+        w->length = (size_t)size - 1;
+        if (w->length > 1) append(w, "/");
         if (name[0] == '.' && name[1] == '/') name += 2;
-        if (w->path[1]) append(w, "/");
     }
     append(w, name);
 }
@@ -36,11 +36,7 @@ static void put_program(struct workspace *w) {
     bool direct = hg_auxv(AT_BASE) != 0;
     long length = direct ? hg_sys_readlink("/proc/self/exe", w->path, PATH_SIZE - 1) : -1;
     const char *name = (const char *)hg_auxv(AT_EXECFN);
-    if (length > 0) {
-        w->path[length] = 0;
-    } else if (name) {
-        put_absolute(w, name);
-    }
+    if (length <= 0 && name) put_absolute(w, name);
 }
 
 static void put_path(struct workspace *w, const struct hg_object *object) {
