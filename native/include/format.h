@@ -80,7 +80,9 @@ enum hg_stat {
     HG_STAT_RULE_MISSES = 3,    /* unwind rules parsed */
     HG_STAT_FOREIGN_WALKS = 4,  /* walks on a stack that is not the thread's own */
     HG_STAT_SLOW_WALKS = 5,     /* walks redone with every register tracked */
-    HG_STAT_COUNT = 6,
+    HG_STAT_CHECKED = 6,        /* test builds: stacks walked twice to compare */
+    HG_STAT_MISMATCHES = 7,     /* test builds: ... and found different */
+    HG_STAT_COUNT = 8,
 };
 #define HG_STAT_SLOTS 8u
 

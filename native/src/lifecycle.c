@@ -158,7 +158,8 @@ static void start(void) {
 
 extern char **environ;
 
-static bool is_too_early(void) { return !environ; }
+/* libc has not set itself up. (Later a program may have cleared its environment.) */
+static bool is_too_early(void) { return !environ && !g_was_recording; }
 
 /* Bring the process to RECORDING or OFF if it can be; true when it is RECORDING. */
 static bool be_started(bool allocates) {

@@ -31,6 +31,8 @@ static uint64_t hash_stack(const struct hg_walker *walker) {
 
 static HG_NOINLINE void forget_stacks(struct hg_thread *thread) {
     __builtin_memset(thread->stacks, 0, sizeof thread->stacks);
+    __builtin_memset(thread->children, 0, sizeof thread->children);
+    thread->transcript.depth = 0;
     thread->generation = hg_load_acquire(&g_modules_generation);
 }
 
@@ -46,11 +48,30 @@ static HG_NOINLINE uint32_t find_site_slow(struct hg_thread *thread, struct hg_s
     return site;
 }
 
+#ifdef HG_CHECK_WALKS
+/* Test builds: what the transcript says against a full walk. */
+static void check_walk(struct hg_thread *thread, const struct hg_caller *caller, uint32_t known,
+                       uint64_t now_ns) {
+    if (!known) return;
+    hg_add_own(&thread->record->stats[HG_STAT_CHECKED], 1);
+    struct hg_walker *w = &thread->walker;
+    hg_walk(w, caller, g_options.depth);
+    uint32_t site = hg_stacks_site(w->frames, w->depth, w->end, now_ns);
+    if (site != known) hg_add_own(&thread->record->stats[HG_STAT_MISMATCHES], 1);
+}
+#endif
+
 static uint32_t find_site(struct hg_thread *thread, const struct hg_caller *caller,
                           uint64_t now_ns) {
     if (HG_UNLIKELY(thread->generation != hg_load(&g_modules_generation))) forget_stacks(thread);
-    hg_walk(&thread->walker, caller, g_options.depth);
     hg_add_own(&thread->record->stats[HG_STAT_WALKS], 1);
+    uint32_t known = hg_transcript_site(&thread->transcript, thread->children, &thread->walker,
+                                        caller, g_options.depth, now_ns);
+#ifdef HG_CHECK_WALKS
+    check_walk(thread, caller, known, now_ns);
+#endif
+    if (HG_LIKELY(known)) return known;
+    hg_walk(&thread->walker, caller, g_options.depth);
     uint32_t end = thread->walker.end;
     if (HG_UNLIKELY(end)) hg_threads_lose(thread, HG_LOSS_STACK_DEPTH + end - HG_PSEUDO_DEPTH);
     uint64_t hash = hash_stack(&thread->walker);
@@ -98,11 +119,20 @@ static struct hg_counters *enter_block(struct hg_thread *thread, void *address,
     return NULL;
 }
 
+static size_t usable_of(struct hg_thread *thread, void *block) {
+    if (HG_LIKELY(g_real_has_size_word)) return hg_real_usable(block);
+    /* Some allocators allocate when they are first asked. */
+    hg_thread_become(thread, HG_THREAD_IN_ALLOCATOR);
+    size_t usable = hg_real_usable(block);
+    hg_thread_become(thread, HG_THREAD_IN_RECORDER);
+    return usable;
+}
+
 static void count_arrival(struct hg_thread *thread, void *block, struct hg_block entry) {
     struct hg_thread_record *record = thread->record;
     hg_add_own(&record->allocations, 1);
     hg_add_own(&record->bytes_allocated, entry.size);
-    hg_add_own(&record->usable_allocated, hg_real_usable(block));
+    hg_add_own(&record->usable_allocated, usable_of(thread, block));
     thread->last_block = (uintptr_t)block;
     thread->last_entry = entry;
 }
@@ -142,7 +172,7 @@ void hg_recorder_allocated(struct hg_thread *thread, const struct hg_caller *cal
 struct hg_taken hg_recorder_take(struct hg_thread *thread, void *block) {
     hg_thread_become(thread, HG_THREAD_IN_RECORDER);
     struct hg_taken taken = {hg_ledger_take((uintptr_t)block), 0};
-    if (HG_LIKELY(taken.block.site)) taken.usable = hg_real_usable(block);
+    if (HG_LIKELY(taken.block.site)) taken.usable = usable_of(thread, block);
     return taken;
 }
 

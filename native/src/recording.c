@@ -184,7 +184,10 @@ void hg_recording_drop(const void *extent) {
         struct hg_directory *block = (struct hg_directory *)((uint8_t *)g_header + next);
         uint64_t count = hg_load(&block->count);
         for (uint64_t i = 0; i < count && i < block->capacity; i++) {
-            if (block->entries[i].offset == offset) hg_store(&block->entries[i].kind, HG_KIND_NONE);
+            struct hg_extent *entry = &block->entries[i];
+            if (hg_load_acquire(&entry->kind) && entry->offset == offset) {
+                hg_store(&entry->kind, HG_KIND_NONE);
+            }
         }
         next = hg_load_acquire(&block->next);
     }

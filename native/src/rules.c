@@ -53,7 +53,9 @@ static enum hg_rule_kind row_in(const struct hg_code *code, uintptr_t address, s
     bool may_return = found == HG_EH_NONE || (found == HG_EH_FOUND && fde->signal);
     if (may_return && hg_rule_is_sigreturn(address + 1)) return HG_RULE_SIGNAL;
     if (found == HG_EH_NONE) {
-        return is_planted(code, address + 1, fde) ? HG_RULE_END : HG_RULE_FRAME_POINTER;
+        /* All of the loader is described but its entry: there the process began. */
+        bool is_first = hg_modules_is_loader(address) || is_planted(code, address + 1, fde);
+        return is_first ? HG_RULE_END : HG_RULE_FRAME_POINTER;
     }
     if (found == HG_EH_BAD || !hg_cfi_row(fde, address, row)) return HG_RULE_BAD;
     return hg_rule_kind(hg_rule_of_row(fde, row));

@@ -27,6 +27,7 @@ static struct {
     uint64_t next_point;
     uint64_t interval;
     uint64_t churn;
+    uint64_t last; /* the time of the last point */
     uint32_t busy;
 } g_snapshots;
 
@@ -249,11 +250,19 @@ static void unlock(uint64_t signals) {
     hg_sys_restore_signals(signals);
 }
 
+/* A point of the timeline, never earlier than the one before: the clock was read before the lock
+ * was had. */
+static struct hg_point add_point_locked(uint64_t now_ns) {
+    if (now_ns > g_snapshots.last) g_snapshots.last = now_ns;
+    struct hg_point totals = hg_timeline_totals(g_snapshots.last);
+    hg_timeline_add(&totals);
+    return totals;
+}
+
 void hg_snapshots_take(struct hg_thread *thread, uint64_t now_ns) {
     uint64_t signals;
     if (!try_lock(&signals)) return;
-    struct hg_point totals = hg_timeline_totals(now_ns);
-    hg_timeline_add(&totals);
+    struct hg_point totals = add_point_locked(now_ns);
     snapshot_locked(thread, &totals);
     unlock(signals);
 }
@@ -263,8 +272,7 @@ static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 static void take_due_locked(struct hg_thread *thread, uint64_t now_ns) {
     bool snapshot_due = now_ns >= g_snapshots.next_snapshot;
     if (!snapshot_due && now_ns < g_snapshots.next_point) return; /* another thread was quicker */
-    struct hg_point totals = hg_timeline_totals(now_ns);
-    hg_timeline_add(&totals);
+    struct hg_point totals = add_point_locked(now_ns);
     hg_store(&g_snapshots.next_point, now_ns + HG_TIMELINE_INTERVAL_NS);
     if (!snapshot_due) return;
     snapshot_locked(thread, &totals);

@@ -102,7 +102,7 @@ static bool has_room(void) {
     return hg_load(&index->filled) < index->mask - index->mask / 8;
 }
 
-static uint32_t child(uint32_t parent, uint64_t address) {
+uint32_t hg_stacks_child(uint32_t parent, uint64_t address) {
     uint32_t h = hash(parent, address);
     for (uint32_t n = hg_load_acquire(&g_stacks.index_count); n-- > 0;) {
         uint32_t id = search(&g_stacks.indexes[n], h, parent, address);
@@ -121,7 +121,7 @@ static uint32_t new_site(uint32_t node, uint32_t depth, uint64_t now_ns) {
     return id;
 }
 
-static uint32_t site_of(uint32_t node, uint32_t depth, uint64_t now_ns) {
+uint32_t hg_stacks_site_of(uint32_t node, uint32_t depth, uint64_t now_ns) {
     struct hg_node *record = node_at(node);
     uint32_t site = hg_load_acquire(&record->site);
     if (site) return site;
@@ -131,13 +131,13 @@ static uint32_t site_of(uint32_t node, uint32_t depth, uint64_t now_ns) {
 }
 
 uint32_t hg_stacks_site(const uintptr_t *frames, uint32_t depth, uint32_t end, uint64_t now_ns) {
-    uint32_t node = end ? child(0, end) : 0;
+    uint32_t node = end ? hg_stacks_child(0, end) : 0;
     if (end && !node) return HG_SITE_OTHER;
     for (uint32_t i = depth; i-- > 0;) {
-        node = child(node, frames[i]);
+        node = hg_stacks_child(node, frames[i]);
         if (!node) return HG_SITE_OTHER;
     }
-    return node ? site_of(node, depth, now_ns) : HG_SITE_OTHER;
+    return node ? hg_stacks_site_of(node, depth, now_ns) : HG_SITE_OTHER;
 }
 
 void hg_stacks_retire(uintptr_t start, uintptr_t end) {
@@ -163,6 +163,6 @@ bool hg_stacks_start(void) {
     }
     g_header->nodes = 1; /* the root has no record */
     g_header->sites = 1; /* no site */
-    uint32_t other = child(0, HG_PSEUDO_OTHER);
-    return other && site_of(other, 0, 0) == HG_SITE_OTHER;
+    uint32_t other = hg_stacks_child(0, HG_PSEUDO_OTHER);
+    return other && hg_stacks_site_of(other, 0, 0) == HG_SITE_OTHER;
 }

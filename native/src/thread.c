@@ -156,6 +156,7 @@ static void move_slot(struct hg_thread *slot, struct hg_thread_record *record) {
     hg_add_shared(&g_threads.moves, 1);
     slot->last_block = 0;
     slot->next_tick = 0;
+    slot->transcript.depth = 0;
     slot->walker.stack_lo = slot->walker.stack_hi = slot->walker.stack_hole = 0;
     __builtin_memset(slot->walker.stats, 0, sizeof slot->walker.stats);
 }

@@ -10,6 +10,7 @@
 #include "base.h"
 #include "ledger.h"
 #include "table.h"
+#include "transcript.h"
 #include "walk.h"
 
 #define HG_MAX_SHARDS 65536u
@@ -45,6 +46,8 @@ struct hg_thread {
     uint64_t shared_since; /* peak.c: when this thread began to count its shared events */
     uint32_t shared_events;
     struct hg_walker walker;
+    struct hg_transcript transcript;
+    struct hg_child_entry children[HG_CHILD_CACHE];
     struct hg_stack_entry stacks[HG_STACK_CACHE];
 };
 

@@ -1,6 +1,7 @@
 #include "scripted_walk.h"
 
 #include "modules.h"
+#include "transcript.h"
 
 __thread struct scripted_stack tls_next_stack;
 uint32_t g_unload_checks;
@@ -14,6 +15,14 @@ void hg_modules_check_unloaded(void) { g_unload_checks++; }
 const struct hg_code *hg_modules_find(uintptr_t address) {
     (void)address;
     return NULL;
+}
+
+/* No walk is ever known from before. */
+uint32_t hg_transcript_site(struct hg_transcript *transcript, struct hg_child_entry *children,
+                            struct hg_walker *walker, const struct hg_caller *caller,
+                            uint32_t limit, uint64_t now_ns) {
+    (void)transcript, (void)children, (void)walker, (void)caller, (void)limit, (void)now_ns;
+    return 0;
 }
 
 void hg_walk(struct hg_walker *walker, const struct hg_caller *caller, uint32_t limit) {

@@ -51,8 +51,17 @@ LOSSES = (
 LOSS_COUNT = 15
 LOSS_SLOTS = 16
 
-STATS = ("walks", "frames", "stack_misses", "rule_misses", "foreign_walks", "slow_walks")
-STAT_COUNT = 6
+STATS = (
+    "walks",
+    "frames",
+    "stack_misses",
+    "rule_misses",
+    "foreign_walks",
+    "slow_walks",
+    "checked",
+    "mismatches",
+)
+STAT_COUNT = 8
 STAT_SLOTS = 8
 
 KIND_NONE = 0
