@@ -49,14 +49,10 @@ def _in_use(image: Image, kind: int) -> tuple[int, schema.Arena] | None:
     """The offset and the head of the arena that the header names now."""
     field = _FIELDS[kind]
     number = int.from_bytes(image.file.read(field.offset, field.size), "little")
-    best = None
     for extent in image.extents(kind):
-        if extent.first != number or extent.length < schema.Arena.SIZE:
-            continue
-        arena = schema.Arena(image.file.read(extent.offset, schema.Arena.SIZE))
-        if arena.used > extent.length - schema.Arena.SIZE:
-            raise image.file.damaged(f"an arena of kind {kind} is larger than its extent")
-        # Of two extents for one arena one was never used; see directory.py.
-        if best is None or arena.used > best[1].used:
-            best = extent.offset, arena
-    return best
+        if extent.first == number and extent.length >= schema.Arena.SIZE:
+            arena = schema.Arena(image.file.read(extent.offset, schema.Arena.SIZE))
+            if arena.used > extent.length - schema.Arena.SIZE:
+                raise image.file.damaged(f"an arena of kind {kind} is larger than its extent")
+            return extent.offset, arena
+    return None

@@ -15,7 +15,9 @@ import pytest
 from heapglass.errors import RecordingError
 from heapglass.model import ProcessState
 from heapglass.recording import open_recording, schema
+from heapglass.recording.file import RecordingFile
 from heapglass.recording.glance import glance, pack
+from heapglass.recording.liveness import _lists
 from recordings.oracle import At
 from recordings.slow_recorder import SlowRecorder
 
@@ -174,6 +176,35 @@ def test_moved_while_running(path: Path, tmp_path: Path) -> None:
         assert _state(elsewhere) is ProcessState.RUNNING
 
 
+def test_by_another_name(path: Path, tmp_path: Path) -> None:
+    with _target(path) as process:
+        _write(path, process.pid)
+        other = tmp_path / "other"
+        other.hardlink_to(path)
+        assert _state(other) is ProcessState.RUNNING
+
+
+@pytest.mark.parametrize(
+    ("line", "is_listed"),
+    [
+        (b"7f00-7f01 rw-s 00000000 {device} {inode} /gone (deleted)", True),
+        (b"7f00-7f01 rw-s 00000000 00:2f 1 {path}", True),
+        (b"7f00-7f01 rw-s 00000000 00:2f {inode} /other", False),
+        (b"7f00-7f01 rw-p 00000000 00:00 0 ", False),
+        (b"7f00-7f01 rw-p 00000000 00:00 0", False),
+    ],
+)
+def test_mappings(path: Path, line: bytes, is_listed: bool) -> None:  # noqa: FBT001
+    """Overlay and btrfs list another device than stat() knows, but the same path."""
+    _write(path, 1)
+    status = path.stat()
+    device = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}"
+    for name, value in {"device": device, "inode": status.st_ino, "path": path}.items():
+        line = line.replace(b"{%s}" % name.encode(), str(value).encode())
+    with RecordingFile(path) as file:
+        assert _lists(b"55d0-55d1 r--p 00000000 08:01 12 /bin/x\n" + line, file) is is_listed
+
+
 def test_a_copy_of_a_running_one(path: Path, tmp_path: Path) -> None:
     """Nobody writes to the copy."""
     with _target(path) as process:
@@ -227,6 +258,23 @@ def test_answers_follow_a_running_process(path: Path) -> None:
                 assert len(recording.sites()) == len(recording.blocks()) == count
                 assert recording.stack(site).frames[0].address == 0x10000 + number
         process.send_signal(signal.SIGKILL)
+
+
+def test_an_extent_listed_late_is_seen(path: Path) -> None:
+    """The header does not change when an entry becomes valid."""
+    recorder = SlowRecorder()
+    recorder.thread(1, b"t", 0)
+    recorder.allocate(At(0, 0), 0x1000, 10, 1)
+    with _target(path) as process:
+        header = {"state": schema.STATE_RUNNING, "pid": process.pid}
+        writer = recorder.writer(**header)
+        ledger = next(e for e in writer.entries if e["kind"] == schema.KIND_LEDGER)
+        ledger["kind"] = schema.KIND_NONE
+        writer.write(path)
+        with open_recording(path) as recording:
+            before = len(recording.blocks())
+            _overwrite(path, recorder, process.pid)
+            assert (before, len(recording.blocks())) == (0, 1)
 
 
 def _overwrite(path: Path, recorder: SlowRecorder, pid: int) -> None:

@@ -117,7 +117,7 @@ def test_losses(tmp_path: Path, recorder: SlowRecorder) -> None:
 
 
 def test_recorder(tmp_path: Path, recorder: SlowRecorder) -> None:
-    recorder.threads[0].record["stats"] = [10, 20, 30, 40, 50, 60, 7, 8]
+    recorder.threads[0].record["stats"] = [10, 20, 30, 40, 50, 60, 70, 80]
     recorder.thread(78, b"b", 0)
     recorder.threads[1].record["stats"] = [1] * 8
     writer = recorder.writer(
@@ -131,7 +131,8 @@ def test_recorder(tmp_path: Path, recorder: SlowRecorder) -> None:
     assert (found.mode, found.depth_limit, found.granule_bytes) == ("exact", 64, 32)
     assert (found.memory_bytes, found.file_bytes, found.private_bytes) == (1010, 1000, 10)
     assert found.allocator == "libc"
-    assert found.stats == dict(zip(schema.STATS, [11, 21, 31, 41, 51, 61], strict=True))
+    assert list(found.stats) == list(schema.STATS)
+    assert list(found.stats.values()) == [11, 21, 31, 41, 51, 61, 71, 81][: schema.STAT_COUNT]
 
 
 def test_live_beyond_the_noted_peak(tmp_path: Path, recorder: SlowRecorder) -> None:
@@ -335,3 +336,11 @@ def test_large_changes_in_snapshots(tmp_path: Path, recorder: SlowRecorder) -> N
         recorder.snapshot(0)
     found = [s.live_bytes.tolist() for s in _open(recorder.writer(), tmp_path).snapshots()]
     assert found == [[1 << 62], [0], [(1 << 63) - 1]]
+
+
+def test_snapshots_are_clamped(tmp_path: Path, recorder: SlowRecorder) -> None:
+    """A snapshot, too, may meet a free before the allocation."""
+    recorder._line(0, 2)["bytes_freed"] = 5
+    recorder.snapshot(0)
+    (snapshot,) = _open(recorder.writer(), tmp_path).snapshots()
+    assert (snapshot.site.tolist(), snapshot.live_bytes.tolist()) == ([2], [0])
