@@ -139,9 +139,19 @@ static bool have_gate(void) {
 /* A program that gained rights by exec must not write files where its user says. */
 static bool is_privileged(void) { return getauxval(AT_SECURE) != 0; }
 
+/* Some allocators (tcmalloc) set themselves up when first asked for a block's size, and allocate
+ * for that, through us: let it happen before the first event. */
+static void warm_up_allocator(void) {
+    if (hg_real_is_glibc()) return;
+    void *block = g_real.malloc(1);
+    if (block) g_real.usable_size(block);
+    g_real.free(block);
+}
+
 /* The calling thread moved the phase to STARTING. */
 static void start(void) {
     hg_real_resolve();
+    warm_up_allocator();
     bool started = false;
     bool wanted = g_was_recording ? g_options.follow : hg_options_read();
     if (wanted && !is_privileged()) {

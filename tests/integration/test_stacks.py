@@ -95,3 +95,9 @@ def test_code_that_comes_and_goes_while_others_allocate(bench: Bench) -> None:
     counters = by_name(recording)
     assert {name: counters[name]["allocations"] for name in names} == names
     assert recording.losses.items == ()
+
+
+@pytest.mark.parametrize(("name", "count"), [("many_blocks", "8000"), ("churn", "8000")])
+def test_stacks_that_change_with_every_call(bench: Bench, name: str, count: str) -> None:
+    """Whatever is re-used of earlier walks must not show."""
+    assert bench.witnessed(program(name).argv((count,))) == []
