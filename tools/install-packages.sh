@@ -12,7 +12,7 @@ here=$(dirname "$0")
 [ "${HEAPGLASS_PACKAGES:-}" != present ] || exit 0
 
 fail() {
-    echo "$0: $1: $missing" >&2
+    echo "$0: $1: ${missing# }" >&2
     echo "Install them and try again; HEAPGLASS_PACKAGES=present skips this check." >&2
     exit 1
 }

@@ -307,14 +307,25 @@ def test_replaced_program_is_recorded_after_and_before(cli: Cli) -> None:
     assert states == ["exec", "exited"]
 
 
+LEAVE_CHILD = """
+import os, subprocess, time
+no = subprocess.DEVNULL
+child = subprocess.Popen(["tail", "-f", "/dev/null"], stdout=no, stderr=no)
+print(child.pid, flush=True)
+path = f"tail.{child.pid}.heapglass"
+while not os.path.exists(path) or open(path, "rb").read(8) != b"heapgls\\n": time.sleep(0.01)
+os._exit(0)
+"""
+
+
 def test_child_left_behind_is_said_to_run(cli: Cli) -> None:
-    wait = "until [ -e tail.$!.heapglass ]; do sleep 0.02; done"
-    done = cli("run", "sh", "-c", f"tail -f /dev/null >/dev/null 2>&1 & echo $!; {wait}")
+    done = cli("run", sys.executable, "-c", LEAVE_CHILD)
+    child = int(done.stdout)
     try:
-        line = next(line for line in done.stderr.splitlines() if "tail (" in line)
+        (line,) = (line for line in done.stderr.splitlines() if f"tail ({child})" in line)
         assert ", still running: " in line
     finally:
-        os.kill(int(done.stdout), signal.SIGKILL)
+        os.kill(child, signal.SIGKILL)
 
 
 def test_options_reach_the_recording(cli: Cli) -> None:
@@ -367,6 +378,15 @@ def test_program_that_cannot_be_recorded_runs_and_it_is_said(cli: Cli) -> None:
         "its dynamically linked children will be\n"
         "heapglass: nothing was recorded: nothing was allocated where the library could see it\n"
     )
+
+
+def test_program_of_another_c_library_is_recorded(cli: Cli) -> None:
+    source = "#include <stdlib.h>\nint main(void) { return malloc(123) ? 4 : 5; }"
+    command = ["musl-gcc", "-fno-builtin", "-xc", "-", "-o", cli.directory / "musl"]
+    subprocess.run(command, input=source, text=True, check=True)
+    assert cli("run", "-o", "out", "./musl").returncode == 4
+    sums = glance(cli.directory / "out").sums
+    assert (sums.allocations, sums.live_bytes) == (1, 123)
 
 
 def test_directory_that_is_gone_moves_the_recordings(cli: Cli, tmp_path: Path) -> None:

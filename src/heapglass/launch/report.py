@@ -48,14 +48,14 @@ def closing_lines(glances: Sequence[Glance], pid: int, directory: str) -> Iterat
     others = [g for g in glances if g is not main]
     yield from (_child_line(g, directory) for g in others[:MOST_CHILDREN])
     if len(others) > MOST_CHILDREN:
-        yield f"... and {format_count(len(others) - MOST_CHILDREN)} more recordings"
+        yield f"... and {_counted(len(others) - MOST_CHILDREN, 'recording')} more"
 
 
 def _main_lines(main: Glance, directory: str) -> Iterator[str]:
     sums = main.sums
     yield (
         f"{_who(main)} ran {format_duration(main.duration_ns)}: "
-        f"{format_count(sums.allocations)} allocations, {format_size(sums.bytes_allocated)}; "
+        f"{_counted(sums.allocations, 'allocation')}, {format_size(sums.bytes_allocated)}; "
         f"peak {format_size(main.peak_bytes)}; {_left(main)}"
     )
     if main.losses:
@@ -69,9 +69,9 @@ def _main_lines(main: Glance, directory: str) -> Iterator[str]:
 
 def _child_line(child: Glance, directory: str) -> str:
     lost = sum(child.losses.values())
-    losses = f"; {format_compact(lost)} losses" if lost else ""
+    losses = f"; losses: {format_compact(lost)}" if lost else ""
     return (
-        f"{_who(child)}, {_standing(child)}: {format_count(child.sums.allocations)} allocations; "
+        f"{_who(child)}, {_standing(child)}: {_counted(child.sums.allocations, 'allocation')}; "
         f"peak {format_size(child.peak_bytes)}; {_left(child)}{losses}; "
         f"in {short_name(child.path, directory)}"
     )
@@ -90,9 +90,13 @@ def _standing(found: Glance) -> str:
 def _left(found: Glance) -> str:
     left = "now live" if found.state == RUNNING else "live at exit"
     sums = found.sums
-    return f"{left}: {format_size(sums.live_bytes)} in {format_count(sums.live_blocks)} blocks"
+    return f"{left}: {format_size(sums.live_bytes)} in {_counted(sums.live_blocks, 'block')}"
 
 
 def _losses(found: Glance) -> Iterator[str]:
     for kind, events in found.losses.items():
-        yield f"{format_compact(events)} {LOSS_WORDS.get(kind, kind)}"
+        yield f"{LOSS_WORDS.get(kind, kind)} ({format_compact(events)})"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{format_count(count)} {noun}{'' if count == 1 else 's'}"

@@ -54,8 +54,8 @@ def test_losses_and_their_reason_are_said(pid: int, tmp_path: Path) -> None:
     )
     told = lines([main], pid, tmp_path)
     assert told[1] == (
-        "not seen, or only in part: 12.3 k stacks cut at the depth limit, "
-        "6 stacks ending in code without unwind information"
+        "not seen, or only in part: stacks cut at the depth limit (12.3 k), "
+        "stacks ending in code without unwind information (6)"
     )
     assert told[2] == (
         "recording is incomplete (dropping) from 1.5 s on: there was no space left for the file"
@@ -82,7 +82,7 @@ def test_thousands_of_children_do_not_flood_the_terminal(pid: int, tmp_path: Pat
     child = glance(write_recording(tmp_path / "c", pid=pid + 1))
     told = lines([child] * (MOST_CHILDREN + 1500), pid, tmp_path)
     assert len(told) == MOST_CHILDREN + 2
-    assert told[-1] == "... and 1,500 more recordings"
+    assert told[-1] == "... and 1,500 recordings more"
 
 
 def test_recording_elsewhere_keeps_its_whole_path(pid: int, tmp_path: Path) -> None:
