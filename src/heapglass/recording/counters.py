@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from heapglass.recording.stacks import Stacks
 
 _EXTENT_BYTES = schema.COUNTERS_PER_EXTENT * schema.Counters.SIZE
+# Joining thousands of arrays of structs, numpy compares all their fields each time; not so bytes.
+_RAW = np.dtype((np.void, schema.Counters.SIZE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +39,30 @@ class Lines:
 
 
 def read_lines(image: Image, sites: NDArray[np.int64] | None = None) -> Lines:
-    """The lines of all sites, or of those given (in order). The sites they name are read through
-    an image made after this."""
+    """The lines of all sites, or of those given. The sites they name are read through an image
+    made after this."""
     empty = np.empty(0, np.int64)
-    parts = [(empty, empty, np.empty(0, dtype_of(schema.Counters)))]
+    parts = [(empty, empty, np.empty(0, _RAW))]
     for extent in image.extents(schema.KIND_COUNTERS):
         first = extent.first
         is_aligned = extent.length == _EXTENT_BYTES and not first % schema.COUNTERS_PER_EXTENT
         if not is_aligned or first >= schema.MAX_SITES:
             raise image.file.damaged("an extent of counters has an odd size or start")
-        if sites is not None and not _overlaps(sites, first):
-            continue
-        counters = view(image.file.read(extent.offset, _EXTENT_BYTES), schema.Counters)
-        busy = np.flatnonzero(counters["allocations"] | counters["frees"])
-        site = first + busy
-        if sites is not None:
-            busy, site = busy[np.isin(site, sites)], site[np.isin(site, sites)]
-        parts.append((site, np.full(len(busy), extent.owner), counters[busy]))
-    return Lines(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        if sites is None or _overlaps(sites, first):
+            parts.append(_read_extent(image, extent, sites))
+    site, shard, raw = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Lines(site, shard, raw.view(dtype_of(schema.Counters)))
+
+
+def _read_extent(
+    image: Image, extent: schema.Extent, sites: NDArray[np.int64] | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.void]]:
+    """Site, shard and bytes of its lines with events."""
+    counters = view(image.file.read(extent.offset, _EXTENT_BYTES), schema.Counters)
+    busy = np.flatnonzero(counters["allocations"] | counters["frees"])
+    if sites is not None:
+        busy = busy[np.isin(extent.first + busy, sites)]
+    return extent.first + busy, np.full(len(busy), extent.owner), counters.view(_RAW)[busy]
 
 
 def _overlaps(sites: NDArray[np.int64], first: int) -> bool:

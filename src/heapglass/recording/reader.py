@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from heapglass.recording.columns import Records
 
 # Lines read while the peak moved on are of two peaks; then they are read again, so many times.
-_PEAK_TRIES = 4
+_PEAK_TRIES = 2
 
 
 class Recording:

@@ -31,7 +31,7 @@ _EXTREMES = (0, 1, 3, 4095, 65535, 65536, 2**31 - 1, 2**32 - 1, 2**48, 2**63 - 1
 _MOST_BYTES = 100 << 20
 
 fuzz = settings(
-    max_examples=150, deadline=5000, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=150, deadline=20000, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
