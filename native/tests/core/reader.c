@@ -137,18 +137,21 @@ struct blocks reader_blocks(const struct reader *reader) {
 
 /* ---- sites ------------------------------------------------------------------------------------ */
 
-/* The values of one line, spread over buckets as format.h says. */
-static void add_histogram(uint64_t *sum, uint8_t only, uint64_t implied, uint32_t index,
+/* The `count` values of one line, spread over buckets as format.h says: `own` is the line's own
+ * bucket plus 1, the histogram at `index` has the values in others. */
+static void add_histogram(uint64_t *sum, uint8_t own, uint64_t count, uint32_t index,
                           const struct table_copy *histograms) {
-    if (only == HG_BUCKET_NONE) return;
-    if (only != HG_BUCKET_MANY) {
-        sum[only - 1] += implied;
-        return;
-    }
-    if (!index) return; /* no room for one: counted as losses */
-    CHECK(index < histograms->count);
+    uint64_t others = 0;
+    CHECK(own || (!count && !index));
+    CHECK(index == 0 || index < histograms->count);
     const struct hg_histogram *h = (const struct hg_histogram *)histograms->records + index;
-    for (uint32_t b = 0; b < HG_BUCKETS; b++) sum[b] += h->bucket[b];
+    for (uint32_t b = 0; index && b < HG_BUCKETS; b++) {
+        CHECK(h->bucket[b] == 0 || b != own - 1u);
+        sum[b] += h->bucket[b];
+        others += h->bucket[b];
+    }
+    CHECK(others <= count);
+    if (own) sum[own - 1] += count - others;
 }
 
 static void add_line(struct site_sum *sum, const struct hg_counters *line,
