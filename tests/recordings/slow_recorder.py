@@ -175,7 +175,7 @@ class SlowRecorder:
         self._before(-block.size)
         line = self._line(at.thread, block.site)
         lifetime = (at.now_ns >> schema.TICK_SHIFT) - ticks_of(block.birth)
-        self._spread(line, "lifetime", bucket_of(lifetime), line["frees"] - line["realloc_away"])
+        self._spread(line, "lifetime", bucket_of(lifetime))
         self._leave(line, block)
         state = self.threads[at.thread]
         if state.last_block == address:
@@ -220,7 +220,7 @@ class SlowRecorder:
             self.peak, self.peak_ns, self.rising = self.live, now_ns, True
 
     def _arrive(self, line: Line, size: int) -> None:
-        self._spread(line, "size", bucket_of(size), line["allocations"])
+        self._spread(line, "size", bucket_of(size))
         line["allocations"] += 1
         line["bytes_allocated"] += size
         line["largest"] = max(line["largest"], size)
@@ -230,16 +230,14 @@ class SlowRecorder:
         line["frees"] += 1
         line["bytes_freed"] += block.size
 
-    def _spread(self, line: Line, what: str, bucket: int, before: int) -> None:
-        only, index = f"{what}_bucket", f"{what}_histogram"
-        if line[only] == schema.BUCKET_NONE:
-            line[only] = bucket + 1
-        elif line[only] != bucket + 1:
-            if line[only] != schema.BUCKET_MANY:
+    def _spread(self, line: Line, what: str, bucket: int) -> None:
+        own, index = f"{what}_bucket", f"{what}_histogram"
+        if not line[own]:
+            line[own] = bucket + 1
+        elif line[own] != bucket + 1:
+            if not line[index]:
                 self.histograms.append([0] * schema.BUCKETS)
                 line[index] = len(self.histograms) - 1
-                self.histograms[line[index]][line[only] - 1] = before
-                line[only] = schema.BUCKET_MANY
             self.histograms[line[index]][bucket] += 1
 
     def _count_arrival(self, at: At, address: int, block: Block) -> None:

@@ -252,10 +252,20 @@ def test_many_sites(tmp_path: Path) -> None:
 
 
 def test_a_line_without_room_for_its_histogram(tmp_path: Path, recorder: SlowRecorder) -> None:
+    """Its values are all taken for those of its bucket; the losses say so."""
     for number in range(3):
         recorder.allocate(At(0, 0), 0x1000 * (number + 1), 1 << number, 2)
     recorder.lines[0, 2]["size_histogram"] = 0
-    assert _open(recorder.writer(), tmp_path).size_histogram().total == 0
+    assert _open(recorder.writer(), tmp_path).size_histogram().counts[:4].tolist() == [0, 3, 0, 0]
+
+
+def test_a_value_in_its_histogram_before_it_is_in_its_line(
+    tmp_path: Path, recorder: SlowRecorder
+) -> None:
+    recorder.allocate(At(0, 0), 0x1000, 1, 2)
+    recorder.lines[0, 2]["size_histogram"] = len(recorder.histograms)
+    recorder.histograms.append([0, 0, 2] + [0] * 45)
+    assert _open(recorder.writer(), tmp_path).size_histogram().counts[:4].tolist() == [0, 0, 2, 0]
 
 
 def test_transient_negatives_are_clamped(tmp_path: Path, recorder: SlowRecorder) -> None:
