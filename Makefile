@@ -13,6 +13,7 @@ help:
 	@echo "make test     all tests (installs the Debian packages they need)"
 	@echo "make check    formatting, lint, types, layers, and all tests"
 	@echo "make format   rewrite sources in the project's format"
+	@echo "make tidy     static analysis of the C sources (advice, not part of the check)"
 	@echo "make bench    measure"
 	@echo "make clean    remove what was built"
 
@@ -59,6 +60,10 @@ format: setup
 	@$(python) -m ruff format .
 	@.venv/bin/clang-format -i $(c_files)
 
+tidy: setup
+	@$(python) -m pip install --quiet --disable-pip-version-check --group tidy
+	@.venv/bin/clang-tidy --quiet $(wildcard native/src/*.c) -- -std=gnu11 -Inative/include
+
 bench: setup
 	@for script in bench/*.py; do echo "$$script"; $(python) "$$script" || exit 1; done
 
@@ -68,4 +73,4 @@ clean:
 		.hypothesis .import_linter_cache
 	@find src tests tools bench -name __pycache__ -prune -exec rm -rf {} +
 
-.PHONY: help setup environment library packages demo test native-test check lint format bench clean
+.PHONY: help setup environment library packages demo test native-test check lint format tidy bench clean

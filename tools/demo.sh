@@ -16,7 +16,7 @@ step() {
 for source in examples/*.c; do
     [ -e "$source" ] || { echo "there are no examples yet" >&2; exit 1; }
     name=$(basename "$source" .c)
-    step cc -g -O1 -o "$work/$name" "$source"
+    step cc -g -O1 -pthread -o "$work/$name" "$source"
     step "$heapglass" run -o "$work/$name.heapglass" -- "$work/$name"
     step "$heapglass" summary "$work/$name.heapglass"
     step "$heapglass" table "$work/$name.heapglass"
