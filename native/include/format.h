@@ -74,9 +74,9 @@ enum hg_loss {
 
 /* How the recorder did its work; indexes hg_thread_record.stats. */
 enum hg_stat {
-    HG_STAT_WALKS = 0,          /* stacks walked */
-    HG_STAT_FRAMES = 1,         /* frames walked */
-    HG_STAT_STACK_MISSES = 2,   /* stacks not found in the thread's own cache */
+    HG_STAT_WALKS = 0,          /* stacks that were not the thread's last one, unchanged */
+    HG_STAT_FRAMES = 1,         /* frames walked for them */
+    HG_STAT_STACK_MISSES = 2,   /* stacks walked in full and not found in the thread's own cache */
     HG_STAT_RULE_MISSES = 3,    /* unwind rules parsed */
     HG_STAT_FOREIGN_WALKS = 4,  /* walks on a stack that is not the thread's own */
     HG_STAT_SLOW_WALKS = 5,     /* walks redone with every register tracked */
@@ -187,7 +187,7 @@ struct hg_counters {
     int64_t saved_bytes;  /* live bytes when the peak of `epoch` was reached */
     int64_t saved_blocks; /* live blocks then */
     uint32_t epoch;
-    uint8_t size_bucket;     /* HG_BUCKET_NONE, HG_BUCKET_MANY, or the one bucket of all sizes so far, plus 1 */
+    uint8_t size_bucket;     /* the bucket of the first size, plus 1; 0: none yet */
     uint8_t lifetime_bucket; /* likewise for lifetimes */
     uint16_t reserved0;
     uint64_t temporary; /* freed before the thread's next allocation */
@@ -196,18 +196,16 @@ struct hg_counters {
     uint64_t realloc_in_place;  /* reallocs that arrived here and kept their address */
     uint64_t realloc_moved;     /* reallocs that arrived here and moved */
     uint64_t realloc_away;      /* frees that were the leaving side of a realloc */
-    uint32_t size_histogram;     /* index in HISTOGRAMS, valid with HG_BUCKET_MANY */
+    uint32_t size_histogram;     /* index in HISTOGRAMS of the sizes in other buckets; 0: there are none */
     uint32_t lifetime_histogram; /* likewise */
     uint64_t reserved1[2];
 };
-#define HG_BUCKET_NONE 0u
-#define HG_BUCKET_MANY 255u
 #define HG_COUNTERS_PER_EXTENT 512u
 
 /* Log2 buckets: bucket 0 holds the value 0, bucket b the values in [2^(b-1), 2^b); the last one
- * everything above. Sizes in bytes, lifetimes in ticks. When all values of a line fell in one
- * bucket there is no histogram: the line's counters imply it (sizes: allocations; lifetimes:
- * frees - realloc_away). */
+ * everything above. Sizes in bytes, lifetimes in ticks. A line's histogram counts only the values
+ * outside the line's own bucket (size_bucket, lifetime_bucket); all others, and most lines have no
+ * others, are in that one (sizes: of `allocations`; lifetimes: of `frees - realloc_away`). */
 #define HG_BUCKETS 48u
 struct hg_histogram {
     uint64_t bucket[HG_BUCKETS];

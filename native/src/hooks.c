@@ -58,8 +58,7 @@ static void release(void *block, const struct hg_caller *caller) {
     if (!block) return;
     struct hg_thread *thread = hg_recorder_enter(caller, false);
     if (HG_LIKELY(thread != NULL)) {
-        struct hg_taken taken = hg_recorder_take(thread, block);
-        hg_recorder_freed(thread, caller, block, &taken);
+        hg_recorder_freeing(thread, caller, block);
         hg_thread_become(thread, HG_THREAD_IN_ALLOCATOR);
     }
     if (HG_LIKELY(!hg_real_is_arena(block))) g_real.free(block);

@@ -4,23 +4,13 @@
 #include "recording.h"
 #include "sys.h"
 
-#define LOWER_BITS 14u
 #define UPPER_ENTRIES (1u << 15)
-#define LOWER_ENTRIES (1u << LOWER_BITS)
+#define LOWER_ENTRIES (1u << HG_LEDGER_LOWER_BITS)
 #define LEAF_BYTES (HG_LEDGER_RECORDS * sizeof(uint64_t))
-/* A leaf is reserved in 16 parts; the bits that say which stand below its address. */
-#define PART_BYTES (LEAF_BYTES / 16)
-#define PART_RECORDS (HG_LEDGER_RECORDS / 16)
-#define PART_MASK ((uintptr_t)0xffff)
 
-_Static_assert(HG_STEP > PART_MASK, "leaves are aligned to a step");
+_Static_assert(HG_STEP > HG_LEDGER_PART_MASK, "leaves are aligned to a step");
 
-static struct {
-    uint32_t granule_shift;
-    uint32_t leaf_shift;
-    uintptr_t **upper; /* -> tables of LOWER_ENTRIES leaves */
-    bool suspect;      /* a free went unseen */
-} g_ledger;
+struct hg_ledger g_ledger;
 
 bool hg_ledger_start(uint32_t granule_shift) {
     g_ledger.granule_shift = granule_shift;
@@ -31,47 +21,17 @@ bool hg_ledger_start(uint32_t granule_shift) {
     return g_ledger.upper && hg_large_start();
 }
 
-#define BIRTH_SHIFT (HG_LEDGER_SIZE_BITS + HG_LEDGER_HALF_BITS)
-#define SITE_SHIFT (BIRTH_SHIFT + HG_LEDGER_BIRTH_BITS)
-
-HG_INLINE uint64_t pack(struct hg_block block, uintptr_t address) {
-    uint64_t half = address >> (g_ledger.granule_shift - 1) & 1;
-    return block.size | half << HG_LEDGER_SIZE_BITS | (uint64_t)block.birth << BIRTH_SHIFT |
-           (uint64_t)block.site << SITE_SHIFT;
-}
-
-HG_INLINE struct hg_block unpack(uint64_t record) {
-    return (struct hg_block){
-        .size = record & (HG_LEDGER_SMALL_LIMIT - 1),
-        .site = (uint32_t)(record >> SITE_SHIFT),
-        .birth = (uint32_t)(record >> BIRTH_SHIFT) & ((1u << HG_LEDGER_BIRTH_BITS) - 1),
-    };
-}
-
-HG_INLINE bool is_coverable(uintptr_t address) { return !(address >> HG_ADDRESS_BITS); }
+static bool is_coverable(uintptr_t address) { return !(address >> HG_ADDRESS_BITS); }
 
 /* The word of the leaf that covers `address`; NULL when its lower table does not exist. */
-HG_INLINE uintptr_t *leaf_word(uintptr_t address) {
+static uintptr_t *leaf_word(uintptr_t address) {
     uintptr_t leaf = address >> g_ledger.leaf_shift;
-    uintptr_t *lower = hg_load_acquire(&g_ledger.upper[leaf >> LOWER_BITS]);
+    uintptr_t *lower = hg_load_acquire(&g_ledger.upper[leaf >> HG_LEDGER_LOWER_BITS]);
     return lower ? &lower[leaf & (LOWER_ENTRIES - 1)] : NULL;
 }
 
-HG_INLINE uint32_t record_index(uintptr_t address) {
-    return (uint32_t)(address >> g_ledger.granule_shift) & (HG_LEDGER_RECORDS - 1);
-}
-
-/* The record of `address`, or NULL where nothing was ever reserved. */
-HG_INLINE uint64_t *find(uintptr_t address) {
-    uintptr_t *word = leaf_word(address);
-    uintptr_t leaf = word ? hg_load_acquire(word) : 0;
-    uint32_t index = record_index(address);
-    if (HG_UNLIKELY(!(leaf >> (index / PART_RECORDS) & 1))) return NULL;
-    return (uint64_t *)(leaf & ~PART_MASK) + index;
-}
-
 static bool add_lower(uintptr_t address) {
-    uintptr_t **word = &g_ledger.upper[address >> g_ledger.leaf_shift >> LOWER_BITS];
+    uintptr_t **word = &g_ledger.upper[address >> g_ledger.leaf_shift >> HG_LEDGER_LOWER_BITS];
     uintptr_t *made = hg_sys_map_private(LOWER_ENTRIES * sizeof *made), *none = NULL;
     if (!made) return false;
     if (!hg_swap(word, &none, made)) hg_sys_unmap(made, LOWER_ENTRIES * sizeof *made);
@@ -91,10 +51,11 @@ static HG_NOINLINE uint64_t *reserve_slow(uintptr_t address) {
     if (!leaf_word(address) && !add_lower(address)) return NULL;
     uintptr_t *word = leaf_word(address);
     if (!hg_load_acquire(word) && !add_leaf(address, word)) return NULL;
-    uint32_t index = record_index(address);
-    uint64_t *leaf = (uint64_t *)(hg_load_acquire(word) & ~PART_MASK);
-    uint32_t part = index / PART_RECORDS;
-    if (!hg_recording_reserve(leaf + (size_t)part * PART_RECORDS, PART_BYTES)) return NULL;
+    uint32_t index = hg_ledger_index(address);
+    uint64_t *leaf = (uint64_t *)(hg_load_acquire(word) & ~HG_LEDGER_PART_MASK);
+    uint32_t part = index / HG_LEDGER_PART_RECORDS;
+    uint64_t *start = leaf + (size_t)part * HG_LEDGER_PART_RECORDS;
+    if (!hg_recording_reserve(start, LEAF_BYTES / 16)) return NULL;
     __atomic_fetch_or(word, (uintptr_t)1 << part, __ATOMIC_ACQ_REL);
     return leaf + index;
 }
@@ -105,7 +66,7 @@ HG_INLINE struct hg_block replace(uint64_t *record) {
     uint64_t old = record ? hg_load(record) : 0;
     if (HG_LIKELY(!old)) return (struct hg_block){0};
     hg_store(record, 0);
-    return unpack(old);
+    return hg_ledger_unpack(old);
 }
 
 static HG_NOINLINE bool put_large(uintptr_t address, struct hg_block block,
@@ -117,21 +78,21 @@ static HG_NOINLINE bool put_large(uintptr_t address, struct hg_block block,
 void hg_ledger_suspect(void) { hg_store(&g_ledger.suspect, true); }
 
 bool hg_ledger_put(uintptr_t address, struct hg_block block, struct hg_block *replaced) {
-    uint64_t *record = is_coverable(address) ? find(address) : NULL;
+    uint64_t *record = hg_ledger_find(address);
     *replaced = replace(record);
     if (HG_UNLIKELY(block.size >= HG_LEDGER_SMALL_LIMIT || !is_coverable(address))) {
         return put_large(address, block, replaced);
     }
     if (HG_UNLIKELY(hg_load(&g_ledger.suspect)) && !replaced->site) *replaced = hg_large_take(address);
     if (HG_UNLIKELY(!record) && !(record = reserve_slow(address))) return false;
-    hg_store(record, pack(block, address));
+    hg_store(record, hg_ledger_pack(address, block.size, block.site, block.birth));
     return true;
 }
 
 struct hg_block hg_ledger_take(uintptr_t address) {
-    uint64_t *record = is_coverable(address) ? find(address) : NULL;
+    uint64_t *record = hg_ledger_find(address);
     uint64_t old = record ? hg_load(record) : 0;
     if (HG_UNLIKELY(!old)) return hg_large_take(address);
     hg_store(record, 0);
-    return unpack(old);
+    return hg_ledger_unpack(old);
 }

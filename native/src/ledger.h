@@ -17,6 +17,55 @@ struct hg_block {
 
 #define HG_LEDGER_SMALL_LIMIT (1u << HG_LEDGER_SIZE_BITS)
 
+/* A small block's record as one word; 0: none. See format.h. */
+#define HG_LEDGER_BIRTH_SHIFT (HG_LEDGER_SIZE_BITS + HG_LEDGER_HALF_BITS)
+#define HG_LEDGER_SITE_SHIFT (HG_LEDGER_BIRTH_SHIFT + HG_LEDGER_BIRTH_BITS)
+
+HG_INLINE struct hg_block hg_ledger_unpack(uint64_t word) {
+    return (struct hg_block){
+        .size = word & (HG_LEDGER_SMALL_LIMIT - 1),
+        .site = (uint32_t)(word >> HG_LEDGER_SITE_SHIFT),
+        .birth = (uint32_t)(word >> HG_LEDGER_BIRTH_SHIFT) & ((1u << HG_LEDGER_BIRTH_BITS) - 1),
+    };
+}
+
+/* The shadow: upper table -> lower table -> leaf of records. A leaf's word is its address | a bit
+ * for each of its 16 parts that is reserved. */
+#define HG_LEDGER_LOWER_BITS 14u
+#define HG_LEDGER_PART_RECORDS (HG_LEDGER_RECORDS / 16)
+#define HG_LEDGER_PART_MASK ((uintptr_t)0xffff)
+
+struct hg_ledger {
+    uint32_t granule_shift;
+    uint32_t leaf_shift;
+    uintptr_t **upper;
+    bool suspect; /* a free went unseen: see hg_ledger_suspect() */
+};
+extern struct hg_ledger g_ledger;
+
+HG_INLINE uint64_t hg_ledger_pack(uintptr_t address, uint64_t size, uint32_t site,
+                                  uint32_t birth) {
+    uint64_t half = address >> (g_ledger.granule_shift - 1) & 1;
+    return size | half << HG_LEDGER_SIZE_BITS | (uint64_t)birth << HG_LEDGER_BIRTH_SHIFT |
+           (uint64_t)site << HG_LEDGER_SITE_SHIFT;
+}
+
+HG_INLINE uint32_t hg_ledger_index(uintptr_t address) {
+    return (uint32_t)(address >> g_ledger.granule_shift) & (HG_LEDGER_RECORDS - 1);
+}
+
+/* The record of `address`, or NULL where nothing was ever reserved. */
+HG_INLINE uint64_t *hg_ledger_find(uintptr_t address) {
+    if (HG_UNLIKELY(address >> HG_ADDRESS_BITS)) return NULL;
+    uintptr_t number = address >> g_ledger.leaf_shift;
+    uintptr_t *lower = hg_load_acquire(&g_ledger.upper[number >> HG_LEDGER_LOWER_BITS]);
+    if (HG_UNLIKELY(!lower)) return NULL;
+    uintptr_t leaf = hg_load_acquire(&lower[number & ((1u << HG_LEDGER_LOWER_BITS) - 1)]);
+    uint32_t index = hg_ledger_index(address);
+    if (HG_UNLIKELY(!(leaf >> (index / HG_LEDGER_PART_RECORDS) & 1))) return NULL;
+    return (uint64_t *)(leaf & ~HG_LEDGER_PART_MASK) + index;
+}
+
 /* Fresh ledger for an allocator whose blocks start at least 1 << granule_shift apart. */
 bool hg_ledger_start(uint32_t granule_shift);
 

@@ -38,7 +38,9 @@ static struct hg_identity g_identity;
 static uint64_t g_start_wall; /* at the same instant as g_clock_start */
 static char g_path[HG_PATH_BYTES];
 
-bool hg_lifecycle_is_recording(void) { return hg_load(&g_gate->phase) == RECORDING; }
+static struct gate *gate(void) { return hg_load_acquire(&g_gate); }
+
+bool hg_lifecycle_is_recording(void) { return hg_load(&gate()->phase) == RECORDING; }
 
 /* ---- start ---------------------------------------------------------------------------------- */
 
@@ -120,19 +122,20 @@ static bool start_recording(void) {
         HG_SAY("not enough memory or disk space to start; this process is not recorded");
         return false;
     }
+    hg_store(&g_header->private_bytes, hg_sys_private_bytes());
     hg_store_release(&g_header->state, HG_STATE_RUNNING);
     return true;
 }
 
 /* One page that fork zeroes. Its address outlives forks, so it is made once. */
 static bool have_gate(void) {
-    if (g_gate != &g_no_gate) return true;
+    if (gate() != &g_no_gate) return true;
     struct gate *made = hg_sys_map_wiped(HG_PAGE), *none = &g_no_gate;
     if (!made) return false;
     made->phase = STARTING;
     made->tid = hg_sys_tid();
     if (!hg_swap(&g_gate, &none, made)) hg_sys_unmap(made, HG_PAGE);
-    hg_add_shared(&g_gate->early, hg_exchange(&g_no_gate.early, 0));
+    hg_add_shared(&gate()->early, hg_exchange(&g_no_gate.early, 0));
     return true;
 }
 
@@ -160,8 +163,8 @@ static void start(void) {
         else started = start_recording();
         g_was_recording |= started;
     }
-    hg_store_release(&g_gate->phase, started ? RECORDING : OFF);
-    if (started) hg_add_shared(&g_header->losses[HG_LOSS_EARLY], hg_exchange(&g_gate->early, 0));
+    hg_store_release(&gate()->phase, started ? RECORDING : OFF);
+    if (started) hg_add_shared(&g_header->losses[HG_LOSS_EARLY], hg_exchange(&gate()->early, 0));
 }
 
 /* ---- entering a hook -------------------------------------------------------------------------- */
@@ -173,25 +176,25 @@ static bool is_too_early(void) { return !environ && !g_was_recording; }
 
 /* Bring the process to RECORDING or OFF if it can be; true when it is RECORDING. */
 static bool be_started(bool allocates) {
-    uint32_t phase = hg_load_acquire(&g_gate->phase);
+    uint32_t phase = hg_load_acquire(&gate()->phase);
     if (phase == RECORDING) return true;
     if (phase == OFF || (phase == UNSTARTED && !allocates)) return false;
     if (phase == UNSTARTED && is_too_early()) {
-        hg_add_shared(&g_gate->early, 1);
+        hg_add_shared(&gate()->early, 1);
         return false;
     }
-    if (phase == UNSTARTED && hg_swap(&g_gate->phase, &phase, STARTING)) {
-        hg_store(&g_gate->tid, hg_sys_tid());
+    if (phase == UNSTARTED && hg_swap(&gate()->phase, &phase, STARTING)) {
+        hg_store(&gate()->tid, hg_sys_tid());
         start();
-        return hg_load_acquire(&g_gate->phase) == RECORDING;
+        return hg_load_acquire(&gate()->phase) == RECORDING;
     }
     /* Starting may allocate (dlsym); those blocks are not the program's. */
-    if (hg_load(&g_gate->tid) == hg_sys_tid()) return false;
-    for (uint32_t i = 0; i < WAIT_FOR_START && hg_load_acquire(&g_gate->phase) == STARTING; i++) {
+    if (hg_load(&gate()->tid) == hg_sys_tid()) return false;
+    for (uint32_t i = 0; i < WAIT_FOR_START && hg_load_acquire(&gate()->phase) == STARTING; i++) {
         hg_sys_yield();
     }
-    if (hg_load_acquire(&g_gate->phase) == STARTING && allocates) hg_add_shared(&g_gate->early, 1);
-    return hg_load_acquire(&g_gate->phase) == RECORDING;
+    if (hg_load_acquire(&gate()->phase) == STARTING && allocates) hg_add_shared(&gate()->early, 1);
+    return hg_load_acquire(&gate()->phase) == RECORDING;
 }
 
 /* The thread is inside a hook already: a signal handler that allocates, or an allocator that calls
@@ -238,7 +241,7 @@ struct hg_thread *hg_lifecycle_enter_slow(const struct hg_caller *caller, bool a
     }
     if (state == HG_THREAD_UNKNOWN || state == HG_THREAD_REFUSED) {
         /* OFF and a child's frees before its first allocation must stay cheap. */
-        uint32_t phase = hg_load_acquire(&g_gate->phase);
+        uint32_t phase = hg_load_acquire(&gate()->phase);
         if (phase == OFF || (phase == UNSTARTED && !allocates)) return NULL;
         uint64_t signals = hg_sys_block_signals();
         thread = join(allocates);

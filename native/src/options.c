@@ -114,8 +114,8 @@ bool hg_options_read(void) {
                             "a number of seconds such as 1 or 0.5 (0: none)");
     o->churn_bytes = number("HEAPGLASS_CHURN", read_size, 0, 0, UINT64_MAX,
                             "a size such as 1048576 or 64M (0: none)");
-    o->memory_budget = number("HEAPGLASS_MEMORY", read_size, 0, 1 << 20, UINT64_MAX,
-                              "a size of at least 1M such as 64M");
+    o->memory_budget = number("HEAPGLASS_MEMORY", read_size, 0, 4 << 20, UINT64_MAX,
+                              "a size of at least 4M such as 64M");
     o->session = number("HEAPGLASS_SESSION", read_hex, 0, 0, UINT64_MAX, "16 hexadecimal digits");
     return true;
 }

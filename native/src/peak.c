@@ -64,8 +64,17 @@ static int64_t flush(struct hg_thread_record *record, int64_t change) {
 
 /* The total with the batches that threads still hold back. */
 static int64_t whole_total(void) {
-    return hg_load(&g_header->live_flushed) + hg_threads_unflushed();
+    int64_t flushed, sum;
+    /* A batch handed over meanwhile would be in neither part. */
+    for (uint32_t i = 0; i < 4; i++) {
+        flushed = hg_load_acquire(&g_header->live_flushed);
+        sum = flushed + hg_threads_unflushed();
+        if (hg_load_acquire(&g_header->live_flushed) == flushed) break;
+    }
+    return sum;
 }
+
+void hg_peak_raise_again(uint64_t now_ns) { raise_peak(whole_total(), now_ns); }
 
 static void move_near(struct hg_thread *thread, int64_t delta, uint64_t now_ns) {
     int64_t total = flush(thread->record, thread->record->unflushed + delta);

@@ -32,6 +32,7 @@ void hg_peak_start(void);
 /* A second, or one more, thread is about to record; `first` is the first one's record. */
 void hg_peak_go_threaded(struct hg_thread_record *first);
 void hg_peak_close_shared(void);
+void hg_peak_raise_again(uint64_t now_ns);
 void hg_peak_move_shared(struct hg_thread *thread, int64_t delta, uint64_t now_ns);
 /* Hand a finished thread's batch to the shared total. */
 void hg_peak_flush(struct hg_thread_record *record);
@@ -56,10 +57,12 @@ HG_INLINE void hg_peak_after(struct hg_thread *thread, int64_t delta, uint64_t n
     /* In the thread's own record, not the shared total: a second thread may be starting just now. */
     int64_t total = thread->record->unflushed + delta;
     hg_store(&thread->record->unflushed, total);
-    if (total > (int64_t)g_header->peak_bytes) {
+    if (total > (int64_t)hg_load(&g_header->peak_bytes)) {
         hg_store(&g_header->peak_bytes, (uint64_t)total);
         hg_store(&g_header->peak_ns, now_ns);
         hg_store(&g_header->peak_rising, 1);
+        /* A second thread may have raised it meanwhile, and been overwritten. */
+        if (HG_UNLIKELY(hg_load(&g_peak_mode) != HG_PEAK_SINGLE)) hg_peak_raise_again(now_ns);
     }
 }
 

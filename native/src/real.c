@@ -26,9 +26,11 @@ struct arena_header {
 
 static void *arena_aligned(size_t alignment, size_t size) {
     size_t seen = hg_load(&g_arena.used), start, end;
+    uintptr_t base = (uintptr_t)g_arena.bytes;
     do {
-        start = (seen + sizeof(struct arena_header) + alignment - 1) & ~(alignment - 1);
-        if (size > ARENA_BYTES || (end = start + size) > ARENA_BYTES) {
+        uintptr_t first = base + seen + sizeof(struct arena_header);
+        start = ((first + alignment - 1) & ~(uintptr_t)(alignment - 1)) - base;
+        if (size > ARENA_BYTES || start > ARENA_BYTES || (end = start + size) > ARENA_BYTES) {
             errno = ENOMEM;
             return NULL;
         }

@@ -41,7 +41,6 @@ static HG_NOINLINE uint32_t find_site_slow(struct hg_thread *thread, struct hg_s
     const struct hg_walker *w = &thread->walker;
     uint32_t site = hg_stacks_site(w->frames, w->depth, w->end, now_ns);
     hg_add_own(&thread->record->stats[HG_STAT_STACK_MISSES], 1);
-    hg_threads_publish_stats(thread);
     /* Not remembered when the table is full: each event of such a stack is a loss of its own. */
     if (site == HG_SITE_OTHER) hg_threads_lose(thread, HG_LOSS_SITES_FULL);
     else *entry = (struct hg_stack_entry){hash, site, w->end};
@@ -52,7 +51,6 @@ static HG_NOINLINE uint32_t find_site_slow(struct hg_thread *thread, struct hg_s
 /* Test builds: what the transcript says against a full walk. */
 static void check_walk(struct hg_thread *thread, const struct hg_caller *caller, uint32_t known,
                        uint64_t now_ns) {
-    if (!known) return;
     hg_add_own(&thread->record->stats[HG_STAT_CHECKED], 1);
     struct hg_walker *w = &thread->walker;
     hg_walk(w, caller, g_options.depth);
@@ -61,16 +59,8 @@ static void check_walk(struct hg_thread *thread, const struct hg_caller *caller,
 }
 #endif
 
-static uint32_t find_site(struct hg_thread *thread, const struct hg_caller *caller,
-                          uint64_t now_ns) {
-    if (HG_UNLIKELY(thread->generation != hg_load(&g_modules_generation))) forget_stacks(thread);
-    hg_add_own(&thread->record->stats[HG_STAT_WALKS], 1);
-    uint32_t known = hg_transcript_site(&thread->transcript, thread->children, &thread->walker,
-                                        caller, g_options.depth, now_ns);
-#ifdef HG_CHECK_WALKS
-    check_walk(thread, caller, known, now_ns);
-#endif
-    if (HG_LIKELY(known)) return known;
+static HG_NOINLINE uint32_t walk_site(struct hg_thread *thread, const struct hg_caller *caller,
+                                      uint64_t now_ns) {
     hg_walk(&thread->walker, caller, g_options.depth);
     uint32_t end = thread->walker.end;
     if (HG_UNLIKELY(end)) hg_threads_lose(thread, HG_LOSS_STACK_DEPTH + end - HG_PSEUDO_DEPTH);
@@ -80,11 +70,37 @@ static uint32_t find_site(struct hg_thread *thread, const struct hg_caller *call
     return find_site_slow(thread, entry, hash, now_ns);
 }
 
+/* The last walk does not hold as a whole. */
+static HG_NOINLINE uint32_t find_site_anew(struct hg_thread *thread, const struct hg_caller *caller,
+                                           uint32_t standing, uint64_t now_ns) {
+    if (HG_UNLIKELY(thread->generation != hg_load(&g_modules_generation))) {
+        forget_stacks(thread);
+        standing = 0;
+    }
+    uint32_t site = hg_transcript_walk(&thread->transcript, thread->children, &thread->walker, caller,
+                                       standing, g_options.depth, now_ns);
+    hg_add_own(&thread->record->stats[HG_STAT_WALKS], 1);
+    if (HG_UNLIKELY(site == HG_SITE_OTHER)) hg_threads_lose(thread, HG_LOSS_SITES_FULL);
+    return HG_LIKELY(site) ? site : walk_site(thread, caller, now_ns);
+}
+
+HG_INLINE uint32_t find_site(struct hg_thread *thread, const struct hg_caller *caller,
+                             uint64_t now_ns) {
+    uint32_t standing = 0;
+    uint32_t site = hg_transcript_recall(&thread->transcript, &thread->walker, caller, &standing);
+    bool current = thread->generation == hg_load(&g_modules_generation);
+    if (HG_UNLIKELY(!site || !current)) site = find_site_anew(thread, caller, standing, now_ns);
+#ifdef HG_CHECK_WALKS
+    check_walk(thread, caller, site, now_ns);
+#endif
+    return site;
+}
+
 /* ---- events --------------------------------------------------------------------------------------- */
 
+/* Snapshots by churn make every event due: see hg_snapshots_tick(). */
 HG_INLINE void after_event(struct hg_thread *thread, uint64_t churn, uint64_t now_ns) {
-    if (HG_UNLIKELY(now_ns >= thread->next_tick)) hg_snapshots_tick(thread, now_ns);
-    if (HG_UNLIKELY(g_options.churn_bytes)) hg_snapshots_churn(thread, churn, now_ns);
+    if (HG_UNLIKELY(now_ns >= thread->next_tick)) hg_snapshots_tick(thread, churn, now_ns);
 }
 
 /* The block that stood in the ledger at an address just handed out was freed unseen. */
@@ -153,20 +169,39 @@ static void count_departure(struct hg_thread *thread, const struct hg_taken *tak
     hg_add_own(&record->usable_freed, taken->usable);
 }
 
+/* Count a block that stands in the ledger now. */
+HG_INLINE void arrive(struct hg_thread *thread, struct hg_counters *line, void *block,
+                      struct hg_block entry, uint64_t now_ns) {
+    hg_peak_before((int64_t)entry.size);
+    hg_peak_save(line);
+    hg_sites_add(thread, line, entry.size);
+    hg_peak_after(thread, (int64_t)entry.size, now_ns);
+    count_arrival(thread, block, entry);
+    after_event(thread, entry.size, now_ns);
+}
+
+/* The block is large, or its record has to be made room for, or one still stands there. */
+static HG_NOINLINE void arrive_slow(struct hg_thread *thread, void *block, struct hg_block entry,
+                                    uint64_t now_ns) {
+    struct hg_counters *line = enter_block(thread, block, entry, now_ns);
+    if (line) arrive(thread, line, block, entry, now_ns);
+}
+
 void hg_recorder_allocated(struct hg_thread *thread, const struct hg_caller *caller, void *block,
                            size_t size) {
     hg_thread_become(thread, HG_THREAD_IN_RECORDER);
     uint64_t now = hg_clock_now();
     uint32_t site = find_site(thread, caller, now);
     struct hg_block entry = {size, site, hg_clock_birth(now)};
-    struct hg_counters *line = enter_block(thread, block, entry, now);
-    if (HG_UNLIKELY(!line)) return;
-    hg_peak_before((int64_t)size);
-    hg_peak_save(line);
-    hg_sites_add(thread, line, size);
-    hg_peak_after(thread, (int64_t)size, now);
-    count_arrival(thread, block, entry);
-    after_event(thread, size, now);
+    uint64_t *record = hg_ledger_find((uintptr_t)block);
+    struct hg_counters *line = hg_sites_line(&thread->counters, site);
+    if (HG_UNLIKELY(size >= HG_LEDGER_SMALL_LIMIT || !record || hg_load(record) || !line ||
+                    hg_load(&g_ledger.suspect))) {
+        arrive_slow(thread, block, entry, now);
+        return;
+    }
+    hg_store(record, hg_ledger_pack((uintptr_t)block, size, site, entry.birth));
+    arrive(thread, line, block, entry, now);
 }
 
 struct hg_taken hg_recorder_take(struct hg_thread *thread, void *block) {
@@ -181,33 +216,56 @@ static void count_unknown(struct hg_thread *thread) {
     hg_threads_lose(thread, inherited ? HG_LOSS_INHERITED_FREE : HG_LOSS_UNKNOWN_FREE);
 }
 
-void hg_recorder_freed(struct hg_thread *thread, const struct hg_caller *caller, void *block,
-                       const struct hg_taken *taken) {
-    hg_thread_become(thread, HG_THREAD_IN_RECORDER);
-    if (HG_UNLIKELY(hg_modules_is_loader(caller->pc))) hg_modules_check_unloaded();
-    if (HG_UNLIKELY(!taken->block.site)) {
-        count_unknown(thread);
-        return;
-    }
-    struct hg_counters *line = hg_sites_line(&thread->counters, taken->block.site);
-    if (HG_UNLIKELY(!line)) {
-        hg_threads_lose(thread, HG_LOSS_COUNTERS_FULL);
-        return;
-    }
+/* Count the end of a block that was taken out of the ledger. */
+HG_INLINE void depart(struct hg_thread *thread, struct hg_counters *line, void *block,
+                      const struct hg_taken *taken) {
     uint64_t now = hg_clock_now();
-    int64_t delta = -(int64_t)taken->block.size;
-    hg_peak_before(delta);
+    uint64_t size = taken->block.size;
+    hg_peak_before(-(int64_t)size);
     hg_peak_save(line);
     hg_sites_end_life(thread, line, (now >> HG_TICK_SHIFT) - hg_clock_ticks(taken->block.birth));
-    hg_sites_remove(line, taken->block.size);
+    hg_sites_remove(line, size);
     if (is_temporary(thread, block, taken->block)) {
         hg_add_own(&line->temporary, 1);
         hg_add_own(&thread->record->temporary, 1);
         thread->last_block = 0;
     }
-    hg_peak_after(thread, delta, now);
+    hg_peak_after(thread, -(int64_t)size, now);
     count_departure(thread, taken);
-    after_event(thread, taken->block.size, now);
+    after_event(thread, size, now);
+}
+
+void hg_recorder_freed(struct hg_thread *thread, const struct hg_caller *caller, void *block,
+                       const struct hg_taken *taken) {
+    hg_thread_become(thread, HG_THREAD_IN_RECORDER);
+    if (HG_UNLIKELY(hg_modules_is_loader(caller->pc))) hg_modules_check_unloaded();
+    if (!taken->block.site) {
+        count_unknown(thread);
+        return;
+    }
+    struct hg_counters *line = hg_sites_line(&thread->counters, taken->block.site);
+    if (line) depart(thread, line, block, taken);
+    else hg_threads_lose(thread, HG_LOSS_COUNTERS_FULL);
+}
+
+static HG_NOINLINE void free_slow(struct hg_thread *thread, const struct hg_caller *caller,
+                                  void *block) {
+    struct hg_taken taken = hg_recorder_take(thread, block);
+    hg_recorder_freed(thread, caller, block, &taken);
+}
+
+void hg_recorder_freeing(struct hg_thread *thread, const struct hg_caller *caller, void *block) {
+    hg_thread_become(thread, HG_THREAD_IN_RECORDER);
+    uint64_t *record = hg_ledger_find((uintptr_t)block);
+    uint64_t word = record ? hg_load(record) : 0;
+    struct hg_counters *line = hg_sites_line(&thread->counters, (uint32_t)(word >> HG_LEDGER_SITE_SHIFT));
+    if (HG_UNLIKELY(!word || !line || hg_modules_is_loader(caller->pc))) {
+        free_slow(thread, caller, block);
+        return;
+    }
+    hg_store(record, 0);
+    struct hg_taken taken = {hg_ledger_unpack(word), usable_of(thread, block)};
+    depart(thread, line, block, &taken);
 }
 
 /* The old side of a realloc whose new side found no room: the block is gone from the record. */

@@ -30,17 +30,20 @@ HG_INLINE void hg_recorder_leave(struct hg_thread *thread) {
 void hg_recorder_allocated(struct hg_thread *thread, const struct hg_caller *caller, void *block,
                            size_t size);
 
-/* A block taken out of the ledger, on its way to free or realloc. */
+/* `block` is about to be given to the real free. Must come first: afterwards another thread may own
+ * the address. */
+void hg_recorder_freeing(struct hg_thread *thread, const struct hg_caller *caller, void *block);
+
+/* A block taken out of the ledger, on its way to realloc. */
 struct hg_taken {
     struct hg_block block; /* site 0: not ours */
     size_t usable;
 };
 
-/* `block` is about to be given to the real free or realloc. Must come first: afterwards another
- * thread may own the address. */
+/* `block` is about to be given to the real realloc. */
 struct hg_taken hg_recorder_take(struct hg_thread *thread, void *block);
 
-/* ... and now it is to be freed. */
+/* ... which freed it. */
 void hg_recorder_freed(struct hg_thread *thread, const struct hg_caller *caller, void *block,
                        const struct hg_taken *taken);
 

@@ -161,8 +161,12 @@ static bool list_extent(enum hg_kind kind, const struct hg_extent *extent) {
         struct hg_directory *block = hg_load_acquire(&g_file.directory);
         uint64_t slot = hg_add_shared(&block->count, 1);
         if (slot < block->capacity) {
-            block->entries[slot] = *extent;
-            hg_store_release(&block->entries[slot].kind, kind);
+            struct hg_extent *entry = &block->entries[slot];
+            hg_store(&entry->owner, extent->owner);
+            hg_store(&entry->offset, extent->offset);
+            hg_store(&entry->length, extent->length);
+            hg_store(&entry->first, extent->first);
+            hg_store_release(&entry->kind, kind);
             return true;
         }
         if (!add_directory(block)) return false;
@@ -199,7 +203,8 @@ bool hg_recording_reserve(void *memory, size_t size) {
     uintptr_t start = (uintptr_t)memory & ~(uintptr_t)(HG_PAGE - 1);
     size_t length = ((uintptr_t)memory + size - start + HG_PAGE - 1) & ~(size_t)(HG_PAGE - 1);
     uint64_t before = hg_add_shared(&g_header->file_reserved_bytes, length);
-    bool within = !g_file.budget || before + length <= g_file.budget;
+    uint64_t wanted = before + length + hg_load(&g_header->private_bytes);
+    bool within = !g_file.budget || wanted <= g_file.budget;
     if (within && hg_sys_populate((void *)start, length) >= 0) return true;
     hg_add_shared(&g_header->file_reserved_bytes, -(uint64_t)length);
     hg_store(&g_file.full, true);

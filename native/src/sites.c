@@ -22,39 +22,27 @@ static uint32_t new_histogram(void) {
     return id < MAX_HISTOGRAMS && hg_table_slot(&g_histograms, id) ? id : 0;
 }
 
-/* A value fell outside the only bucket seen so far: give the line a histogram, with the `before`
- * values that the line's counters implied, and count this one. */
-static void spread(struct hg_thread *thread, uint8_t *only, uint32_t *histogram, uint64_t before,
-                   uint32_t bucket) {
-    if (*only == HG_BUCKET_NONE) {
-        hg_store(only, (uint8_t)(bucket + 1));
+/* The first value gives the line its own bucket, at no further cost for all that fall into it; a
+ * value elsewhere gives it a histogram. */
+static void count_other(struct hg_thread *thread, uint8_t *own, uint32_t *histogram,
+                        uint32_t bucket) {
+    if (!*own) {
+        hg_store(own, (uint8_t)(bucket + 1));
         return;
     }
-    if (*only != HG_BUCKET_MANY) {
-        uint32_t made = new_histogram();
-        if (made) {
-            struct hg_histogram *fresh = hg_table_at(&g_histograms, made);
-            hg_store(&fresh->bucket[*only - 1], before);
-            hg_store(histogram, made);
-        } else {
-            hg_add_own(&thread->record->losses[HG_LOSS_HISTOGRAM], before);
-        }
-        hg_store_release(only, HG_BUCKET_MANY);
-    }
+    if (!*histogram) hg_store_release(histogram, new_histogram());
     if (!*histogram) {
-        hg_add_own(&thread->record->losses[HG_LOSS_HISTOGRAM], 1);
+        hg_threads_lose(thread, HG_LOSS_HISTOGRAM);
         return;
     }
     struct hg_histogram *counts = hg_table_at(&g_histograms, *histogram);
     hg_add_own(&counts->bucket[bucket], 1);
 }
 
-void hg_sites_spread_sizes(struct hg_thread *thread, struct hg_counters *line, uint32_t bucket) {
-    spread(thread, &line->size_bucket, &line->size_histogram, line->allocations, bucket);
+void hg_sites_other_size(struct hg_thread *thread, struct hg_counters *line, uint32_t bucket) {
+    count_other(thread, &line->size_bucket, &line->size_histogram, bucket);
 }
 
-void hg_sites_spread_lifetimes(struct hg_thread *thread, struct hg_counters *line,
-                               uint32_t bucket) {
-    spread(thread, &line->lifetime_bucket, &line->lifetime_histogram,
-           line->frees - line->realloc_away, bucket);
+void hg_sites_other_lifetime(struct hg_thread *thread, struct hg_counters *line, uint32_t bucket) {
+    count_other(thread, &line->lifetime_bucket, &line->lifetime_histogram, bucket);
 }

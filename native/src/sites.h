@@ -24,8 +24,9 @@ HG_INLINE struct hg_counters *hg_sites_line(struct hg_table *shard, uint32_t sit
     return (struct hg_counters *)(extent & ~(uintptr_t)(HG_STEP - 1)) + in_extent;
 }
 
-void hg_sites_spread_sizes(struct hg_thread *thread, struct hg_counters *line, uint32_t bucket);
-void hg_sites_spread_lifetimes(struct hg_thread *thread, struct hg_counters *line, uint32_t bucket);
+/* A value outside the line's own bucket, or its first. */
+void hg_sites_other_size(struct hg_thread *thread, struct hg_counters *line, uint32_t bucket);
+void hg_sites_other_lifetime(struct hg_thread *thread, struct hg_counters *line, uint32_t bucket);
 
 HG_INLINE uint32_t hg_sites_bucket(uint64_t value) {
     uint32_t width = hg_bit_width(value);
@@ -35,7 +36,7 @@ HG_INLINE uint32_t hg_sites_bucket(uint64_t value) {
 /* A block of `size` came to this line; call after hg_peak_save(). */
 HG_INLINE void hg_sites_add(struct hg_thread *thread, struct hg_counters *line, uint64_t size) {
     uint32_t bucket = hg_sites_bucket(size);
-    if (HG_UNLIKELY(line->size_bucket != bucket + 1)) hg_sites_spread_sizes(thread, line, bucket);
+    if (HG_UNLIKELY(line->size_bucket != bucket + 1)) hg_sites_other_size(thread, line, bucket);
     hg_add_own(&line->allocations, 1);
     hg_add_own(&line->bytes_allocated, size);
     if (size > line->largest) hg_store(&line->largest, size);
@@ -53,7 +54,7 @@ HG_INLINE void hg_sites_end_life(struct hg_thread *thread, struct hg_counters *l
                                  uint64_t ticks) {
     uint32_t bucket = hg_sites_bucket(ticks);
     if (HG_UNLIKELY(line->lifetime_bucket != bucket + 1)) {
-        hg_sites_spread_lifetimes(thread, line, bucket);
+        hg_sites_other_lifetime(thread, line, bucket);
     }
 }
 

@@ -284,18 +284,18 @@ static uint64_t next_due(void) {
     return earlier(hg_load(&g_snapshots.next_point), hg_load(&g_snapshots.next_snapshot));
 }
 
-void hg_snapshots_tick(struct hg_thread *thread, uint64_t now_ns) {
+static void tick_churn(struct hg_thread *thread, uint64_t bytes, uint64_t now_ns) {
+    uint64_t before = hg_add_shared(&g_snapshots.churn, bytes), every = g_options.churn_bytes;
+    if (before / every != (before + bytes) / every) hg_snapshots_take(thread, now_ns);
+}
+
+void hg_snapshots_tick(struct hg_thread *thread, uint64_t churn, uint64_t now_ns) {
     uint64_t signals;
     if (now_ns >= next_due() && try_lock(&signals)) {
         take_due_locked(thread, now_ns);
         unlock(signals);
+        hg_store(&thread->record->last_seen, now_ns);
     }
-    thread->next_tick = next_due();
-    hg_store(&thread->record->last_seen, now_ns);
-}
-
-void hg_snapshots_churn(struct hg_thread *thread, uint64_t bytes, uint64_t now_ns) {
-    uint64_t before = hg_add_shared(&g_snapshots.churn, bytes), every = g_options.churn_bytes;
-    if (before / every == (before + bytes) / every) return;
-    hg_snapshots_take(thread, now_ns);
+    if (g_options.churn_bytes) tick_churn(thread, churn, now_ns);
+    thread->next_tick = g_options.churn_bytes ? 0 : next_due();
 }

@@ -9,11 +9,9 @@
 /* Fresh arenas; called when a recording starts. False: no room. */
 bool hg_snapshots_start(void);
 
-/* Time has passed `thread->next_tick`: take what is due, set the next tick. */
-void hg_snapshots_tick(struct hg_thread *thread, uint64_t now_ns);
-
-/* `bytes` were allocated or freed, and snapshots by churn are on. */
-void hg_snapshots_churn(struct hg_thread *thread, uint64_t bytes, uint64_t now_ns);
+/* Time has passed `thread->next_tick`: take what is due, set the next tick. With snapshots by churn
+ * that is always at once, as `churn`, the bytes just allocated or freed, may be what makes one due. */
+void hg_snapshots_tick(struct hg_thread *thread, uint64_t churn, uint64_t now_ns);
 
 /* Take a snapshot and a point of the timeline now, if nobody else is at it. */
 void hg_snapshots_take(struct hg_thread *thread, uint64_t now_ns);

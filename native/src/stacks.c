@@ -92,7 +92,10 @@ static uint32_t insert(uint32_t h, uint32_t parent, uint64_t address) {
         if (!seen && hg_swap(&index->slots[i], &seen, id)) break;
         if (seen != RETIRED && is_node(seen, parent, address)) return seen;
     }
-    if (hg_add_shared(&index->filled, 1) == index->mask / 2) add_index(number + 1);
+    uint32_t filled = hg_add_shared(&index->filled, 1);
+    /* One thread makes the next index; if it is slow, any other that comes by does. */
+    bool is_late = filled > index->mask / 8 * 5 && hg_load(&g_stacks.index_count) == number + 1;
+    if (filled == index->mask / 2 || is_late) add_index(number + 1);
     return id;
 }
 

@@ -20,7 +20,8 @@ static struct {
     struct hg_thread **slots; /* by shard number */
     uint32_t ask_next;
     struct hg_totals retired; /* of threads whose slot went to another */
-    uint32_t moves;           /* odd while a slot goes from one thread to another */
+    uint32_t moves_begun;     /* of slots from one thread to another; more than ended: under way */
+    uint32_t moves_ended;
 } g_threads;
 
 bool hg_threads_start(void) {
@@ -67,12 +68,11 @@ static struct hg_totals sum_totals(void) {
 
 struct hg_totals hg_threads_totals(void) {
     struct hg_totals sum;
-    uint32_t before;
     /* A slot that moved meanwhile may have been counted twice; threads do not start that often. */
     for (uint32_t i = 0; i < 8; i++) {
-        before = hg_load_acquire(&g_threads.moves);
+        uint32_t ended = hg_load_acquire(&g_threads.moves_ended);
         sum = sum_totals();
-        if (hg_load_acquire(&g_threads.moves) == before && before % 2 == 0) break;
+        if (hg_load_acquire(&g_threads.moves_begun) == ended) break;
     }
     return sum;
 }
@@ -81,7 +81,7 @@ int64_t hg_threads_unflushed(void) {
     int64_t sum = 0;
     for (uint32_t i = 0, n = hg_load(&g_header->shards); i < n; i++) {
         struct hg_thread *slot = hg_load_acquire(&g_threads.slots[i]);
-        if (slot) sum += hg_load(&slot->record->unflushed);
+        if (slot) sum += hg_load(&hg_load_acquire(&slot->record)->unflushed);
     }
     return sum;
 }
@@ -101,11 +101,12 @@ static struct hg_thread *claim_dead(uint32_t pid, uint32_t tid, const char *name
         uint32_t number = hg_add_shared(&g_threads.ask_next, 1) % count;
         struct hg_thread *slot = hg_load_acquire(&g_threads.slots[number]);
         if (!slot) continue;
-        uint32_t owner = hg_load(&slot->record->tid);
+        const struct hg_thread_record *record = hg_load_acquire(&slot->record);
+        uint32_t owner = hg_load(&record->tid);
         uint64_t state = HG_THREAD_READY;
         /* A slot with the asking thread's own id can only be that of a dead namesake. */
         if (owner != tid && hg_sys_thread_alive(pid, owner)) continue;
-        if (count < SLOTS_KEPT_BY_NAME && !same_name(slot->record->name, name)) continue;
+        if (count < SLOTS_KEPT_BY_NAME && !same_name(record->name, name)) continue;
         if (hg_swap(&slot->state, &state, HG_THREAD_UNKNOWN)) return slot;
     }
     return NULL;
@@ -145,7 +146,7 @@ static struct hg_thread_record *new_record(const char *name) {
 
 /* Give the slot to a new thread; what its last one counted goes to the sums that outlive it. */
 static void move_slot(struct hg_thread *slot, struct hg_thread_record *record) {
-    hg_add_shared(&g_threads.moves, 1);
+    __atomic_fetch_add(&g_threads.moves_begun, 1, __ATOMIC_ACQ_REL);
     if (slot->record) {
         hg_peak_flush(slot->record);
         struct hg_totals last = totals_of(slot->record);
@@ -153,7 +154,7 @@ static void move_slot(struct hg_thread *slot, struct hg_thread_record *record) {
     }
     hg_store_release(&slot->record, record);
     hg_store_release(&g_threads.slots[slot->shard_number], slot);
-    hg_add_shared(&g_threads.moves, 1);
+    __atomic_fetch_add(&g_threads.moves_ended, 1, __ATOMIC_ACQ_REL);
     slot->last_block = 0;
     slot->next_tick = 0;
     slot->transcript.depth = 0;

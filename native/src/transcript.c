@@ -12,28 +12,6 @@ struct fresh {
     uint64_t rule;
 };
 
-/* How many frames, from the outermost in, can be met: all words between them and the outermost
- * frame stand where they were read. Frames below `sp` are gone. */
-HG_INLINE uint32_t count_standing(const struct hg_transcript *t, uintptr_t sp) {
-    uint32_t i = 0;
-    for (; i < t->depth; i++) {
-        const struct hg_step *step = &t->steps[i];
-        if (step->sp < sp) return i;
-        if (HG_UNLIKELY(t->has_tie[i])) {
-            const struct hg_tie *tie = &t->ties[i];
-            if (tie->bp_slot && hg_walk_word(tie->bp_slot) != t->ties[i - 1].bp) return i;
-            if (tie->sp_slot && hg_walk_word(tie->sp_slot) != t->steps[i - 1].sp) return i;
-        }
-        if (hg_walk_word(step->sp - 8) != step->pc) return i + 1;
-    }
-    return i;
-}
-
-HG_INLINE bool is_frame(const struct hg_transcript *t, uint32_t i, uintptr_t pc, uintptr_t sp,
-                        uintptr_t bp) {
-    return t->steps[i].sp == sp && t->steps[i].pc == pc && (!t->needs_bp[i] || t->ties[i].bp == bp);
-}
-
 /* The way from one frame to the next outer one. */
 enum way { ON, AT_END, NOT_OURS };
 
@@ -92,7 +70,7 @@ static uint32_t walk_to_meet(const struct hg_transcript *t, uint32_t standing,
     const uint64_t *rules = g_rules;
     for (uint32_t n = 0; n < limit; n++) {
         while (standing && t->steps[standing - 1].sp < step.sp) standing--;
-        if (standing && is_frame(t, standing - 1, step.pc, step.sp, bp)) {
+        if (standing && hg_transcript_is_frame(t, standing - 1, step.pc, step.sp, bp)) {
             *met = standing;
             return n;
         }
@@ -142,44 +120,41 @@ static void push(struct hg_transcript *t, uint32_t at, const struct fresh *f, ui
     if (at > 0) tie(t, at, f);
 }
 
-static HG_NOINLINE uint32_t walk_again(struct hg_transcript *t, struct hg_child_entry *children,
-                                       struct hg_walker *walker, const struct hg_caller *caller,
-                                       uint32_t standing, uint32_t limit, uint64_t now_ns) {
-    struct fresh *fresh = (struct fresh *)walker->frames; /* free until the next full walk */
-    uint32_t met = 0;
-    if (limit > HG_TRANSCRIPT_DEPTH) limit = HG_TRANSCRIPT_DEPTH;
-    uint32_t count = walk_to_meet(t, standing, caller, walker, limit, fresh, &met);
-    walker->stats[HG_STAT_FRAMES] += count == UINT32_MAX ? 0 : count;
-    if (count == UINT32_MAX || met + count > limit) {
-        t->depth = 0;
-        return 0;
-    }
+static bool is_native(const struct hg_walker *walker, uintptr_t sp) {
+    uintptr_t lo = walker->stack_lo, hi = walker->stack_hi;
+    return sp - HG_BOUNDS_BELOW - lo < hi - lo && sp % 8 == 0;
+}
+
+/* Put the fresh frames on top of the first `met` ones; false when the call tree is full. */
+static bool rebuild(struct hg_transcript *t, struct hg_child_entry *children, uint32_t met,
+                    const struct fresh *fresh, uint32_t count) {
     uint32_t node = met ? t->nodes[met - 1] : 0;
     t->depth = met;
     for (uint32_t i = count; i-- > 0;) {
         node = child(children, node, fresh[i].step.pc);
-        if (!node) {
-            t->depth = 0;
-            return 0;
-        }
+        if (!node) return false;
         push(t, t->depth++, &fresh[i], node);
     }
-    uint32_t *site = &t->sites[t->depth - 1];
-    if (!*site) *site = hg_stacks_site_of(node, t->depth, now_ns);
-    return *site;
+    return true;
 }
 
-uint32_t hg_transcript_site(struct hg_transcript *t, struct hg_child_entry *children,
+uint32_t hg_transcript_walk(struct hg_transcript *t, struct hg_child_entry *children,
                             struct hg_walker *walker, const struct hg_caller *caller,
-                            uint32_t limit, uint64_t now_ns) {
-    uintptr_t lo = walker->stack_lo, hi = walker->stack_hi;
-    bool is_native = caller->sp - HG_BOUNDS_BELOW - lo < hi - lo && caller->sp % 8 == 0;
-    if (HG_UNLIKELY(!is_native)) return 0;
-    uint32_t standing = count_standing(t, caller->sp);
-    if (HG_LIKELY(standing == t->depth && standing &&
-                  is_frame(t, standing - 1, caller->pc, caller->sp, caller->bp) &&
-                  t->sites[standing - 1])) {
-        return t->sites[standing - 1];
+                            uint32_t standing, uint32_t limit, uint64_t now_ns) {
+    struct fresh *fresh = (struct fresh *)walker->frames; /* free until the next full walk */
+    uint32_t met = 0;
+    if (!is_native(walker, caller->sp)) return 0;
+    if (limit > HG_TRANSCRIPT_DEPTH) limit = HG_TRANSCRIPT_DEPTH;
+    uint32_t count = walk_to_meet(t, standing, caller, walker, limit, fresh, &met);
+    bool is_ours = count != UINT32_MAX && met + count <= limit;
+    if (!is_ours || !rebuild(t, children, met, fresh, count)) {
+        t->depth = 0;
+        return 0;
     }
-    return walk_again(t, children, walker, caller, standing, limit, now_ns);
+    walker->stats[HG_STAT_FRAMES] += count;
+    uint32_t *site = &t->sites[t->depth - 1];
+    if (!*site) *site = hg_stacks_site_of(t->nodes[t->depth - 1], t->depth, now_ns);
+    if (HG_LIKELY(*site != HG_SITE_OTHER)) return *site;
+    *site = 0; /* not to be recalled: each event of such a stack is a loss of its own */
+    return HG_SITE_OTHER;
 }

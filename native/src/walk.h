@@ -8,6 +8,10 @@
 
 #include "base.h"
 
+/* Stack memory holds any type. */
+typedef uintptr_t __attribute__((may_alias)) hg_word;
+HG_INLINE uintptr_t hg_walk_word(uintptr_t at) { return *(const hg_word *)at; }
+
 /* Where a hook was called from: its return address, and the caller's stack and frame pointers as
  * they will be when the hook returns. */
 struct hg_caller {

@@ -14,10 +14,6 @@ struct hg_walk_state {
     uint32_t switches; /* to another stack, or over a signal frame */
 };
 
-/* Stack memory holds any type. */
-typedef uintptr_t __attribute__((may_alias)) hg_word;
-HG_INLINE uintptr_t hg_walk_word(uintptr_t at) { return *(const hg_word *)at; }
-
 /* End the walk; false, for the caller to return. */
 HG_INLINE bool hg_walk_end(struct hg_walk_state *state, uint32_t end) {
     state->walker->end = end;

@@ -22,9 +22,10 @@ _USED = schema.Header.FIELDS["used"].offset
 class Directory:
     """All valid extents of one moment, by kind, in order of `first`."""
 
-    __slots__ = ("_kinds",)
+    __slots__ = ("_kinds", "blocks")
 
-    def __init__(self, extents: list[schema.Extent]) -> None:
+    def __init__(self, blocks: list[tuple[int, bytes]], extents: list[schema.Extent]) -> None:
+        self.blocks = blocks
         self._kinds: dict[int, list[schema.Extent]] = {}
         for extent in sorted(extents, key=_place):
             self._kinds.setdefault(extent.kind, []).append(extent)
@@ -37,26 +38,31 @@ def _place(extent: schema.Extent) -> tuple[int, int]:
     return extent.first, extent.offset
 
 
-def read_directory(file: RecordingFile, header: schema.Header) -> Directory:
+def read_directory(
+    file: RecordingFile, header: schema.Header, known: Directory | None = None
+) -> Directory:
+    """As it stands now; `known` itself, when nothing has changed since."""
     blocks = list(_blocks(file, header))
+    if known is not None and known.blocks == blocks:
+        return known
     # The target raises `used` before it lists an extent, so a later look covers all we have read.
     used = int.from_bytes(file.read(_USED, 8), "little")
     limit = min(used, file.status.st_size)
+    extents = [extent for _, entries in blocks for extent in _valid(file, entries, limit)]
     spans = [(offset, offset + len(entries)) for offset, entries in blocks]
-    extents = []
-    for _, entries in blocks:
-        for index, (kind, _owner, offset, length, _first) in enumerate(
-            iter_unpack("<IIQQQ", entries)
-        ):
-            if kind == schema.KIND_NONE:
-                continue
-            if offset < schema.STEP or offset % schema.STEP or not 0 < length <= limit - offset:
-                raise file.damaged(f"an extent of kind {kind} lies outside the file")
-            if kind != schema.KIND_DIRECTORY:
-                extents.append(schema.Extent(entries, index * schema.Extent.SIZE))
-                spans.append((offset, offset + length))
-    _check_apart(file, spans)
-    return Directory(extents)
+    _check_apart(file, spans + [(e.offset, e.offset + e.length) for e in extents])
+    return Directory(blocks, extents)
+
+
+def _valid(file: RecordingFile, entries: bytes, limit: int) -> Iterator[schema.Extent]:
+    """The extents of one block but for later blocks, which are found by their offsets."""
+    for index, (kind, _, offset, length, _) in enumerate(iter_unpack("<IIQQQ", entries)):
+        if kind == schema.KIND_NONE:
+            continue
+        if offset < schema.STEP or offset % schema.STEP or not 0 < length <= limit - offset:
+            raise file.damaged(f"an extent of kind {kind} lies outside the file")
+        if kind != schema.KIND_DIRECTORY:
+            yield schema.Extent(entries, index * schema.Extent.SIZE)
 
 
 def _blocks(file: RecordingFile, header: schema.Header) -> Iterator[tuple[int, bytes]]:

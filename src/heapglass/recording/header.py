@@ -45,7 +45,7 @@ def _check_space(file: RecordingFile, header: schema.Header, size: int) -> None:
         raise RecordingError(f"{file.path} is cut short: {size} of {used} bytes are there")
 
 
-# What a correct target can have written there: highest value, or all values.
+# What a correct target can have written there.
 _RANGES = {
     "state": range(schema.STATE_EXEC + 1),
     "ladder": range(len(schema.LADDERS)),

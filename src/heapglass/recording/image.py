@@ -23,10 +23,12 @@ class Image:
 
     __slots__ = ("_directory", "file", "header")
 
-    def __init__(self, file: RecordingFile) -> None:
+    def __init__(self, file: RecordingFile, before: Image | None = None) -> None:
+        """`before`, an earlier image, saves work where the extents are the same."""
         self.file = file
         self.header = read_header(file)
-        self._directory = read_directory(file, self.header)
+        known = before._directory if before else None
+        self._directory = read_directory(file, self.header, known)
 
     def is_current(self) -> bool:
         """Whether the header still stands as it did."""

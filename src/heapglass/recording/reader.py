@@ -1,7 +1,7 @@
 """A recording as a `HeapSource`: a running process, a finished one and a killed one alike.
 
-Nothing is kept but what cannot change any more: visible modules and stacks, and the image of a
-process that has ended.
+What is kept is what cannot change any more: visible modules and stacks, and the image of a process
+that has ended.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class Recording:
 
     def __init__(self, path: str | PathLike[str]) -> None:
         self._file = RecordingFile(path)
-        self._final: Image | None = None
+        self._latest: Image | None = None
+        self._is_final = False  # its process has ended: it stays as it is
         self._modules: ModuleTable | None = None
         self._stacks: Stacks | None = None
         self._image()
@@ -135,11 +136,10 @@ class Recording:
     def _image(self) -> Image:
         """The recording as it stands now. Whoever follows a reference from one table into another
         asks for a new image in between."""
-        if self._final is None or not self._final.is_current():
-            image = Image(self._file)
-            self._final = None if is_there(image) else image
-            return image
-        return self._final
+        if not (self._is_final and self._latest and self._latest.is_current()):
+            self._latest = Image(self._file, self._latest)
+            self._is_final = not is_there(self._latest)
+        return self._latest
 
     def _read_modules(self) -> ModuleTable:
         records = read_module_records(self._image())
