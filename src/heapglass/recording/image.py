@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from heapglass.recording.directory import Directory
     from heapglass.recording.file import RecordingFile
 
 # Extents of one table are handed out in order; those of a few threads may be on their way.
@@ -21,14 +22,14 @@ class Image:
     read when asked for and may be newer; whoever follows a reference from one table to another
     makes a new image in between, so that what the reference names is certain to be there."""
 
-    __slots__ = ("_directory", "file", "header")
+    __slots__ = ("directory", "file", "header")
 
     def __init__(self, file: RecordingFile, before: Image | None = None) -> None:
         """`before`, an earlier image, saves work where the extents are the same."""
         self.file = file
         self.header = read_header(file)
-        known = before._directory if before else None
-        self._directory = read_directory(file, self.header, known)
+        known = before.directory if before else None
+        self.directory: Directory = read_directory(file, self.header, known)
 
     def is_current(self) -> bool:
         """Whether the header still stands as it did."""
@@ -36,7 +37,7 @@ class Image:
 
     def extents(self, kind: int) -> Sequence[schema.Extent]:
         """In order of `first`."""
-        return self._directory.extents(kind)
+        return self.directory.extents(kind)
 
     def room(self, kind: int, record_size: int) -> int:
         """How many records the extents reach to."""

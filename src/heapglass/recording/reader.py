@@ -136,9 +136,13 @@ class Recording:
     def _image(self) -> Image:
         """The recording as it stands now. Whoever follows a reference from one table into another
         asks for a new image in between."""
-        if not (self._is_final and self._latest and self._latest.is_current()):
+        if self._is_final and self._latest and self._latest.is_current():
+            return self._latest
+        self._latest = Image(self._file, self._latest)
+        self._is_final = not is_there(self._latest)
+        if self._is_final:
+            # Until a moment ago it may have gone on.
             self._latest = Image(self._file, self._latest)
-            self._is_final = not is_there(self._latest)
         return self._latest
 
     def _read_modules(self) -> ModuleTable:
