@@ -7,6 +7,7 @@ import pty
 import re
 import select
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+import heapglass
 from harness.cli import Cli
 from heapglass.recording.glance import glance
 
@@ -445,6 +447,20 @@ def test_library_works_without_the_launcher(cli: Cli) -> None:
     library = cli("lib").stdout.rstrip("\n")
     bare("ls", cwd=cli.directory, env=cli.environment({"LD_PRELOAD": library}))
     assert glance(only(cli.recordings())).state == "exited"
+
+
+def test_library_in_an_awkward_directory_is_loaded(cli: Cli, tmp_path: Path) -> None:
+    """LD_PRELOAD cannot hold a blank, and a strict stdout no stray byte."""
+    copy = tmp_path / "my project \udcff" / "heapglass"
+    shutil.copytree(Path(heapglass.__file__).parent, copy)
+    changes = {"PYTHONPATH": str(copy.parent)}
+    assert cli("run", "-q", "ls", environment=changes).stderr == ""
+    assert len(cli.recordings()) == 1
+    command = cli.argv("lib")
+    done = subprocess.run(command, env=cli.environment(changes), capture_output=True, check=True)
+    library = Path(os.fsdecode(done.stdout.rstrip(b"\n")))
+    assert library == copy / "_native" / "libheapglass.so"
+    shutil.rmtree(f"/tmp/heapglass-{os.getuid()}-{library.stat().st_ino}")
 
 
 def test_header_is_found_by_a_compiler(cli: Cli) -> None:

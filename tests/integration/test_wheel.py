@@ -41,14 +41,15 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built by pip from a copy without anything left by earlier builds."""
     directory = tmp_path_factory.mktemp("wheel")
     source = directory / "source"
-    files = ("pyproject.toml", "hatch_build.py", "LICENSE", "native", "src")
-    ignored = subprocess.run(
+    files = ["pyproject.toml", "hatch_build.py", "LICENSE", "native", "src"]
+    files += [path.name for path in ROOT.glob("*.md")]
+    archive = subprocess.run(
         ["tar", "-C", ROOT, "--exclude=_native", "--exclude=__pycache__", "-cf", "-", *files],
         capture_output=True,
         check=True,
     )
     source.mkdir()
-    subprocess.run(["tar", "-C", source, "-xf", "-"], input=ignored.stdout, check=True)
+    subprocess.run(["tar", "-C", source, "-xf", "-"], input=archive.stdout, check=True)
     output_of(
         *(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"),
         *("--no-cache-dir", "--wheel-dir", directory, source),

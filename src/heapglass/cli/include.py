@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from heapglass.cli.lib import print_path
 from heapglass.launch.library import include_directory
 
 NAME = "include"
@@ -15,5 +16,5 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(_args: argparse.Namespace) -> int:
-    print(include_directory())
+    print_path(include_directory())
     return 0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from io import TextIOWrapper
 
 from heapglass.launch.library import library_path
 
@@ -15,5 +17,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(_args: argparse.Namespace) -> int:
-    print(library_path())
+    print_path(library_path())
     return 0
+
+
+def print_path(path: str) -> None:
+    """As the file system has it, byte for byte: it goes into a command line."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="surrogateescape")
+    print(path)

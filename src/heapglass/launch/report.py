@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from shlex import quote
 
 from heapglass.launch.voice import short_name
 from heapglass.recording.glance import Glance
@@ -64,7 +65,8 @@ def _main_lines(main: Glance, directory: str) -> Iterator[str]:
         since = format_duration(main.header.ladder_ns)
         why = REASON_WORDS.get(main.reason, main.reason)
         yield f"recording is incomplete ({main.ladder}) from {since} on: {why}"
-    yield f"recorded in {(name := short_name(main.path, directory))}; see: heapglass summary {name}"
+    name = short_name(main.path, directory)
+    yield f"recorded in {name}; see: heapglass summary {quote(name)}"
 
 
 def _child_line(child: Glance, directory: str) -> str:

@@ -88,3 +88,8 @@ def test_thousands_of_children_do_not_flood_the_terminal(pid: int, tmp_path: Pat
 def test_recording_elsewhere_keeps_its_whole_path(pid: int, tmp_path: Path) -> None:
     main = glance(write_recording(tmp_path / "m", pid=pid))
     assert lines([main], pid, tmp_path / "other")[-1].startswith(f"recorded in {tmp_path}/m; ")
+
+
+def test_name_can_be_pasted_into_a_shell(pid: int, tmp_path: Path) -> None:
+    main = glance(write_recording(tmp_path / "my recording", pid=pid))
+    assert lines([main], pid, tmp_path)[-1].endswith("; see: heapglass summary 'my recording'")
