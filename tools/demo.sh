@@ -1,11 +1,14 @@
 #!/bin/sh
-# The whole way once: build the examples, record each, look at the recording.
+# The main job once, on a real program: build the leaky example server, record it, look at it.
 set -eu
 
 cd "$(dirname "$0")/.."
-heapglass=$PWD/.venv/bin/heapglass
+root=$PWD
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+PATH=$root/.venv/bin:$PATH
+cd "$work"
+[ -t 1 ] || export COLUMNS=100
 
 step() {
     echo
@@ -13,11 +16,13 @@ step() {
     "$@"
 }
 
-for source in examples/*.c; do
-    [ -e "$source" ] || { echo "there are no examples yet" >&2; exit 1; }
-    name=$(basename "$source" .c)
-    step cc -g -O1 -pthread -o "$work/$name" "$source"
-    step "$heapglass" run -o "$work/$name.heapglass" -- "$work/$name"
-    step "$heapglass" summary "$work/$name.heapglass"
-    step "$heapglass" table "$work/$name.heapglass"
-done
+cp "$root/examples/leaky_server.c" .
+step cc -g -O2 -pthread leaky_server.c -o leaky_server
+step heapglass run -o server.heapglass -- ./leaky_server
+step heapglass summary server.heapglass
+echo
+echo "Where the leak is: the sites with the most memory never freed, and who called them."
+step heapglass table --sort leaked --limit 2 --stacks server.heapglass
+echo
+echo "And what only came and went: the temporary allocations, by function."
+step heapglass table --sort temporary --group function --limit 5 server.heapglass

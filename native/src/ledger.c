@@ -17,7 +17,6 @@ bool hg_ledger_start(uint32_t granule_shift) {
     g_ledger.suspect = false;
     g_ledger.leaf_shift = granule_shift + hg_bit_width(HG_LEDGER_RECORDS) - 1;
     g_ledger.upper = hg_sys_map_private(UPPER_ENTRIES * sizeof *g_ledger.upper);
-    g_header->granule_shift = granule_shift;
     return g_ledger.upper && hg_large_start();
 }
 

@@ -89,6 +89,7 @@ static void fill_header(void) {
     h->start_mono_ns = g_clock_start;
     h->flags |= g_was_recording ? HG_FLAG_FORKED : 0;
     h->depth_limit = g_options.depth;
+    h->granule_shift = hg_real_granule_shift();
     h->memory_budget = g_options.memory_budget;
     h->session = g_options.session;
     hg_text_copy(h->executable, sizeof h->executable, g_identity.executable);
