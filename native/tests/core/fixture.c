@@ -13,6 +13,7 @@
 #include "sites.h"
 #include "snapshots.h"
 #include "stacks.h"
+#include "sys.h"
 #include "test.h"
 
 static char g_recording_path[512];
@@ -41,6 +42,7 @@ const char *begin_recording(void) {
     snprintf(g_recording_path, sizeof g_recording_path, "%s", next_recording_path());
     g_recordings++;
     int error = 0;
+    hg_sys_forget_maps();
     g_clock_start = hg_clock_read(CLOCK_MONOTONIC_COARSE);
     CHECK_EQUAL(hg_recording_create(g_recording_path, &error), HG_CREATED);
     g_mapped_bytes = g_header->capacity;
@@ -58,6 +60,7 @@ struct hg_thread *begin_events(uint32_t granule_shift) {
     g_real.usable_size = usable_of_address;
     hg_peak_start();
     CHECK(hg_stacks_start() && hg_sites_start() && hg_threads_start());
+    g_header->granule_shift = granule_shift;
     CHECK(hg_ledger_start(granule_shift) && hg_snapshots_start());
     forget_thread();
     struct hg_thread *thread = hg_threads_attach();

@@ -107,8 +107,12 @@ static void count_temporary(struct heap_model *m, struct model_thread *t, uint32
 void model_free(struct heap_model *m, struct model_thread *t, uint32_t place) {
     struct model_block *block = &m->blocks[place];
     struct hg_caller caller = script_caller(t, block->site);
-    struct hg_taken taken = take(t, block, place);
-    hg_recorder_freed(t->thread, &caller, model_address(place), &taken);
+    if (place % 4) {
+        hg_recorder_freeing(t->thread, &caller, model_address(place));
+    } else { /* by realloc to nothing */
+        struct hg_taken taken = take(t, block, place);
+        hg_recorder_freed(t->thread, &caller, model_address(place), &taken);
+    }
     hg_recorder_leave(t->thread);
     depart(m, block);
     count_temporary(m, t, place);

@@ -17,11 +17,12 @@ const struct hg_code *hg_modules_find(uintptr_t address) {
     return NULL;
 }
 
-/* No walk is ever known from before. */
-uint32_t hg_transcript_site(struct hg_transcript *transcript, struct hg_child_entry *children,
+/* No stack ever shares anything with the last one. */
+uint32_t hg_transcript_walk(struct hg_transcript *transcript, struct hg_child_entry *children,
                             struct hg_walker *walker, const struct hg_caller *caller,
-                            uint32_t limit, uint64_t now_ns) {
-    (void)transcript, (void)children, (void)walker, (void)caller, (void)limit, (void)now_ns;
+                            uint32_t standing, uint32_t limit, uint64_t now_ns) {
+    (void)transcript, (void)children, (void)walker, (void)caller, (void)standing, (void)limit;
+    (void)now_ns;
     return 0;
 }
 

@@ -48,8 +48,7 @@ static bool release(void *block) {
     struct hg_caller caller = caller_here();
     struct hg_thread *thread = hg_recorder_enter(&caller, false);
     if (!thread) return false;
-    struct hg_taken taken = hg_recorder_take(thread, block);
-    hg_recorder_freed(thread, &caller, block, &taken);
+    hg_recorder_freeing(thread, &caller, block);
     hg_recorder_leave(thread);
     return true;
 }
@@ -451,7 +450,7 @@ static void be_refused(void) {
 
 static void refused(void) {
     start_case();
-    setenv("HEAPGLASS_MEMORY", "1M", 1);
+    setenv("HEAPGLASS_MEMORY", "4M", 1);
     run_well(be_refused);
     unsetenv("HEAPGLASS_MEMORY");
 }

@@ -88,19 +88,22 @@ static void allocate(uintptr_t frame, uintptr_t address, size_t size) {
 static void release(uintptr_t address) {
     struct hg_caller caller = {0x401000, 0x7000, 0x7000};
     WORK(g_thread = hg_recorder_enter(&caller, false);
-         struct hg_taken taken = hg_recorder_take(g_thread, (void *)address);
-         hg_recorder_freed(g_thread, &caller, (void *)address, &taken);
+         hg_recorder_freeing(g_thread, &caller, (void *)address);
          hg_recorder_leave(g_thread));
 }
 
-static void resize(uintptr_t from, uintptr_t to, size_t size, bool fails) {
+enum outcome { RESIZED, KEPT, FREED };
+
+static void resize(uintptr_t from, uintptr_t to, size_t size, enum outcome outcome) {
     struct hg_caller caller = {0x402000, 0x7000, 0x7000};
     script_frame(0x402000);
     WORK(g_thread = hg_recorder_enter(&caller, true);
-         struct hg_taken taken = hg_recorder_take(g_thread, (void *)from);
-         if (fails) hg_recorder_kept(g_thread, (void *)from, &taken);
-         else hg_recorder_resized(g_thread, &caller, (void *)from, &taken, (void *)to, size);
-         hg_recorder_leave(g_thread));
+         struct hg_taken taken = hg_recorder_take(g_thread, (void *)from); switch (outcome) {
+             case KEPT: hg_recorder_kept(g_thread, (void *)from, &taken); break;
+             case FREED: hg_recorder_freed(g_thread, &caller, (void *)from, &taken); break;
+             case RESIZED:
+                 hg_recorder_resized(g_thread, &caller, (void *)from, &taken, (void *)to, size);
+         } hg_recorder_leave(g_thread));
 }
 
 static uintptr_t address_of(uint32_t i) { return 0x10000000 + (uintptr_t)i * 4096; }
@@ -122,13 +125,10 @@ static void every_event(void) {
     begin_events(5);
     for (uint32_t i = 0; i < 60000; i++) {
         uint32_t place = (uint32_t)random_below(&r, 4000);
-        switch (random_below(&r, 4)) {
-        case 0: resize(address_of(place), address_of(place + 4000), random_of_bits(&r, 20), false); break;
-        case 1: resize(address_of(place), 0, 0, true); break;
-        case 2: release(address_of(place)); break;
-        default:
-            allocate(0x401000 + random_below(&r, 20000), address_of(place), random_of_bits(&r, 24));
-        }
+        uint64_t what = random_below(&r, 6), size = random_of_bits(&r, 24);
+        if (what < 3) resize(address_of(place), address_of(place + 4000), size, (enum outcome)what);
+        else if (what == 3) release(address_of(place));
+        else allocate(0x401000 + random_below(&r, 20000), address_of(place), size);
     }
     WORK(hg_snapshots_take(g_thread, 1000000000000));
     CHECK(g_header->sites > 1000 && g_header->histograms > 100 && g_header->large_segments > 0);

@@ -65,7 +65,7 @@ static const struct variable
     g_churn = {"HEAPGLASS_CHURN", &g_options.churn_bytes, 8,
                "a size such as 1048576 or 64M (0: none)"},
     g_memory = {"HEAPGLASS_MEMORY", &g_options.memory_budget, 8,
-                "a size of at least 1M such as 64M"},
+                "a size of at least 4M such as 64M"},
     g_session = {"HEAPGLASS_SESSION", &g_options.session, 8, "16 hexadecimal digits"};
 
 static uint64_t value_of(const struct variable *v) {
@@ -164,9 +164,9 @@ static void sizes(void) {
     bad(&g_churn, "4 M");
     bad(&g_churn, "-4");
     bad(&g_churn, "4P");
-    good(&g_memory, "1M", 1 << 20);
-    good(&g_memory, "1048576", 1 << 20);
-    bad(&g_memory, "1048575");
+    good(&g_memory, "4M", 4 << 20);
+    good(&g_memory, "4194304", 4 << 20);
+    bad(&g_memory, "4194303");
     bad(&g_memory, "0");
     bad(&g_memory, "lots");
 }

@@ -34,8 +34,7 @@ static void allocate(struct hg_thread *thread, uintptr_t frame, uintptr_t addres
 
 static void release(struct hg_thread *thread, uintptr_t frame, uintptr_t address) {
     struct hg_caller caller = caller_of(frame);
-    struct hg_taken taken = hg_recorder_take(thread, (void *)address);
-    hg_recorder_freed(thread, &caller, (void *)address, &taken);
+    hg_recorder_freeing(thread, &caller, (void *)address);
 }
 
 static void random_events(void) {

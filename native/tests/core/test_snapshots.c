@@ -392,20 +392,20 @@ static void by_time(void) {
     g_options.snapshot_ns = second;
     struct hg_thread *thread = begin_events(5);
     CHECK_EQUAL(g_header->snapshot_interval_ns, second);
-    hg_snapshots_tick(thread, 1000);
+    hg_snapshots_tick(thread, 0, 1000);
     CHECK_EQUAL(points_so_far(), 1);
     CHECK_EQUAL(thread->next_tick, 1000 + HG_TIMELINE_INTERVAL_NS);
-    hg_snapshots_tick(thread, 2000); /* too soon */
+    hg_snapshots_tick(thread, 0, 2000); /* too soon */
     CHECK_EQUAL(points_so_far(), 1);
-    hg_snapshots_tick(thread, second / 2);
+    hg_snapshots_tick(thread, 0, second / 2);
     CHECK_EQUAL(points_so_far(), 2);
     CHECK_EQUAL(snapshots_so_far(), 0);
-    hg_snapshots_tick(thread, second + 5);
+    hg_snapshots_tick(thread, 0, second + 5);
     CHECK_EQUAL(snapshots_so_far(), 1);
     CHECK_EQUAL(thread->record->last_seen, second + 5);
-    hg_snapshots_tick(thread, 2 * second + 4);
+    hg_snapshots_tick(thread, 0, 2 * second + 4);
     CHECK_EQUAL(snapshots_so_far(), 1);
-    hg_snapshots_tick(thread, 2 * second + 5);
+    hg_snapshots_tick(thread, 0, 2 * second + 5);
     CHECK_EQUAL(snapshots_so_far(), 2);
     CHECK_EQUAL(points_so_far(), 5);
     reset_options();
@@ -414,7 +414,7 @@ static void by_time(void) {
 static void never_by_time(void) {
     g_options.snapshot_ns = 0;
     struct hg_thread *thread = begin_events(5);
-    hg_snapshots_tick(thread, UINT64_MAX / 2);
+    hg_snapshots_tick(thread, 0, UINT64_MAX / 2);
     CHECK_EQUAL(snapshots_so_far(), 0);
     CHECK_EQUAL(points_so_far(), 1);
     reset_options();
@@ -423,10 +423,11 @@ static void never_by_time(void) {
 static void by_churn(void) {
     g_options.churn_bytes = 1000;
     struct hg_thread *thread = begin_events(5);
-    for (uint32_t i = 1; i <= 100; i++) hg_snapshots_churn(thread, 99, i);
+    for (uint32_t i = 1; i <= 100; i++) hg_snapshots_tick(thread, 99, i);
     CHECK_EQUAL(snapshots_so_far(), 9);
-    hg_snapshots_churn(thread, 50000, 101); /* once, however many it crosses */
+    hg_snapshots_tick(thread, 50000, 101); /* once, however many it crosses */
     CHECK_EQUAL(snapshots_so_far(), 10);
+    CHECK_EQUAL(thread->next_tick, 0); /* every event may be the one */
     CHECK_EQUAL(g_header->snapshot_churn_bytes, 1000);
     reset_options();
 }
@@ -435,7 +436,7 @@ static void by_churn(void) {
 static void backs_off(void) {
     g_options.snapshot_ns = 10;
     struct hg_thread *thread = begin_events(5);
-    hg_snapshots_tick(thread, 1000);
+    hg_snapshots_tick(thread, 0, 1000);
     CHECK(g_header->snapshot_interval_ns > 10);
     reset_options();
 }
@@ -494,7 +495,7 @@ static void change_and_take(void *argument, uint32_t number) {
     struct hg_thread *thread = hg_threads_attach();
     for (uint32_t i = 0; i < 3000; i++) {
         tell_recorder(thread, 1 + (uint32_t)random_below(&r, SITES - 1), true, 10);
-        if (i % 16 == 0) hg_snapshots_tick(thread, i * 100000ul);
+        if (i % 16 == 0) hg_snapshots_tick(thread, 0, i * 100000ul);
     }
 }
 
