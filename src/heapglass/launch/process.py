@@ -11,6 +11,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from heapglass.errors import LaunchError
@@ -60,7 +61,7 @@ class RecordedProcess:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
         reader, writer = os.pipe()  # closed by a successful exec
-        self.pid = os.fork()
+        self.pid = _fork()
         if self.pid == 0:
             try:
                 _restore_signals(mask, ignores_children=ignores_children)
@@ -105,7 +106,11 @@ class RecordedProcess:
         a process sends, it gets again what went to the whole process group: nothing tells the two
         apart. An alarm set before us is the program's: timers do not pass to a child."""
         if arrived.si_code <= _SI_USER_MOST or arrived.si_signo == signal.SIGALRM:
-            os.kill(self.pid, arrived.si_signo)
+            self._send(arrived.si_signo)
+
+    def _send(self, number: int) -> None:
+        with suppress(PermissionError):  # it has become another user's
+            os.kill(self.pid, number)
 
     def _stop_too(self) -> None:
         """Let the shell see that its foreground job has stopped."""
@@ -114,7 +119,14 @@ class RecordedProcess:
         time.sleep(0.01)  # a job being continued is continued one process after the other
         if _state(self.pid) == "T":
             os.kill(os.getpid(), signal.SIGSTOP)
-            os.kill(self.pid, signal.SIGCONT)
+            self._send(signal.SIGCONT)
+
+
+def _fork() -> int:
+    try:
+        return os.fork()
+    except OSError as error:
+        raise LaunchError(f"no process can be started: {error.strerror}") from None
 
 
 def _restore_signals(mask: set[int], *, ignores_children: bool) -> None:
