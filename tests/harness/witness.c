@@ -161,22 +161,22 @@ static bool is_watched(void) {
     return true;
 }
 
-#define WATCH(kind_, old_, size_, expression) \
-    do { \
+#define WATCH(kind_, old_, size_, expression)                                       \
+    do {                                                                            \
         struct call call = {.kind = kind_, .old = (uint64_t)(old_), .size = size_}; \
-        int kept = errno; \
-        enter(&call); \
-        errno = kept; \
-        result = expression; \
-        leave(&call, result); \
+        int kept = errno;                                                           \
+        enter(&call);                                                               \
+        errno = kept;                                                               \
+        result = expression;                                                        \
+        leave(&call, result);                                                       \
     } while (0)
 
-#define HOOK(linkage, signature, early_size, next_call, kind, old, size) \
-    linkage void *signature { \
-        void *result; \
+#define HOOK(linkage, signature, early_size, next_call, kind, old, size)       \
+    linkage void *signature {                                                  \
+        void *result;                                                          \
         if (!is_watched()) return next_malloc ? next_call : early(early_size); \
-        WATCH(kind, old, size, next_call); \
-        return result; \
+        WATCH(kind, old, size, next_call);                                     \
+        return result;                                                         \
     }
 
 HOOK(EXPORT, malloc(size_t n), n, next_malloc(n), ALLOCATE, 0, n)

@@ -41,11 +41,11 @@ static int g_is_ordered;
 static inline __attribute__((always_inline)) void *make(const struct op *op, void *old) {
     void *p = NULL;
     switch (op->kind) {
-        case 'm': p = malloc(op->size); break;
-        case 'c': p = calloc(op->size, 1); break;
-        case 'r': p = realloc(old, op->size); break;
-        case 'a': posix_memalign(&p, op->alignment, op->size); break;
-        case 'f': free(old); break;
+    case 'm': p = malloc(op->size); break;
+    case 'c': p = calloc(op->size, 1); break;
+    case 'r': p = realloc(old, op->size); break;
+    case 'a': posix_memalign(&p, op->alignment, op->size); break;
+    case 'f': free(old); break;
     }
     KEEP(p);
     return p;

@@ -6,11 +6,11 @@
  */
 #include "site.h"
 
-#define MAKER(name, size) \
-    SITE void *name(void) { \
+#define MAKER(name, size)       \
+    SITE void *name(void) {     \
         void *p = malloc(size); \
-        KEEP(p); \
-        return p; \
+        KEEP(p);                \
+        return p;               \
     }
 
 MAKER(site_base, 100)

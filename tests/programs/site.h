@@ -29,12 +29,12 @@ __attribute__((format(printf, 1, 2), unused)) static void say(const char *format
 }
 
 /* Ends the program when something the test takes for granted is not so. */
-#define MUST(condition) \
-    do { \
-        if (!(condition)) { \
+#define MUST(condition)                                                              \
+    do {                                                                             \
+        if (!(condition)) {                                                          \
             say("%s:%d: %s (errno %d)", __FILE_NAME__, __LINE__, #condition, errno); \
-            _exit(98); \
-        } \
+            _exit(98);                                                               \
+        }                                                                            \
     } while (0)
 
 #ifndef __FILE_NAME__

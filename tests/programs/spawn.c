@@ -63,14 +63,14 @@ static void by_exec(char *self, int n) {
     char count[] = {(char)('0' + n), 0};
     char *argv[] = {self, "exec", count, NULL};
     switch (n) {
-        case 0: execv(self, argv); break;
-        case 1: execve(self, argv, environ); break;
-        case 2: execvp(self, argv); break;
-        case 3: execvpe(self, argv, environ); break;
-        case 4: execl(self, self, "exec", count, NULL); break;
-        case 5: execlp(self, self, "exec", count, NULL); break;
-        case 6: execle(self, self, "exec", count, NULL, environ); break;
-        case 7: fexecve(open(self, O_RDONLY | O_CLOEXEC), argv, environ); break;
+    case 0: execv(self, argv); break;
+    case 1: execve(self, argv, environ); break;
+    case 2: execvp(self, argv); break;
+    case 3: execvpe(self, argv, environ); break;
+    case 4: execl(self, self, "exec", count, NULL); break;
+    case 5: execlp(self, self, "exec", count, NULL); break;
+    case 6: execle(self, self, "exec", count, NULL, environ); break;
+    case 7: fexecve(open(self, O_RDONLY | O_CLOEXEC), argv, environ); break;
     }
     _exit(97);
 }
