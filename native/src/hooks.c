@@ -8,22 +8,17 @@
 #include "real.h"
 #include "recorder.h"
 
-/* A struct hg_caller for whoever called this hook. Only in the hook itself, never in a helper. */
-#define CALLER()                                                        \
-    (struct hg_caller) {                                                \
-        .pc = ((uintptr_t *)__builtin_frame_address(0))[1],             \
-        .sp = (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *), \
-        .bp = ((uintptr_t *)__builtin_frame_address(0))[0]              \
-    }
+/* This hook's frame. Only in the hook itself, never in a helper. */
+#define FRAME() ((const struct hg_frame *)__builtin_frame_address(0))
 
 /* An allocating hook: `call` gives the block or NULL, `bytes` is what was asked for. */
-#define ALLOCATE(call, bytes)                                                     \
-    struct hg_caller caller = CALLER();                                           \
-    struct hg_thread *thread = hg_recorder_enter(&caller, true);                  \
-    void *block = (call);                                                         \
-    if (HG_UNLIKELY(!thread)) return block;                                       \
-    if (HG_LIKELY(block != NULL)) hg_recorder_allocated(thread, &caller, block, (bytes)); \
-    hg_recorder_leave(thread);                                                    \
+#define ALLOCATE(call, bytes)                                                              \
+    const struct hg_frame *frame = FRAME();                                                \
+    struct hg_thread *thread = hg_recorder_enter(frame, true);                             \
+    void *block = (call);                                                                  \
+    if (HG_UNLIKELY(!thread)) return block;                                                \
+    if (HG_LIKELY(block != NULL)) hg_recorder_allocated(thread, frame, block, (bytes));    \
+    hg_recorder_leave(thread);                                                             \
     return block
 
 HG_EXPORT void *malloc(size_t size) { ALLOCATE(g_real.malloc(size), size); }
@@ -45,62 +40,66 @@ HG_EXPORT void *valloc(size_t size) { ALLOCATE(g_real.valloc(size), size); }
 HG_EXPORT void *pvalloc(size_t size) { ALLOCATE(g_real.pvalloc(size), size); }
 
 HG_EXPORT int posix_memalign(void **out, size_t alignment, size_t size) {
-    struct hg_caller caller = CALLER();
-    struct hg_thread *thread = hg_recorder_enter(&caller, true);
+    const struct hg_frame *frame = FRAME();
+    struct hg_thread *thread = hg_recorder_enter(frame, true);
     int result = g_real.posix_memalign(out, alignment, size);
     if (HG_UNLIKELY(!thread)) return result;
-    if (result == 0 && *out) hg_recorder_allocated(thread, &caller, *out, size);
+    if (result == 0 && *out) hg_recorder_allocated(thread, frame, *out, size);
     hg_recorder_leave(thread);
     return result;
 }
 
-static void release(void *block, const struct hg_caller *caller) {
+/* A block nothing is known of may be from the time before the real allocator was found. */
+static HG_NOINLINE void release_unknown(void *block) {
+    if (!hg_real_is_arena(block)) g_real.free(block);
+}
+
+HG_INLINE void release(void *block, const struct hg_frame *frame) {
     if (!block) return;
-    struct hg_thread *thread = hg_recorder_enter(caller, false);
-    if (HG_LIKELY(thread != NULL)) {
-        hg_recorder_freeing(thread, caller, block);
-        hg_thread_become(thread, HG_THREAD_IN_ALLOCATOR);
+    struct hg_thread *thread = hg_recorder_enter(frame, false);
+    if (HG_UNLIKELY(!thread)) {
+        release_unknown(block);
+        return;
     }
-    if (HG_LIKELY(!hg_real_is_arena(block))) g_real.free(block);
-    if (HG_LIKELY(thread != NULL)) hg_recorder_leave(thread);
+    bool known = hg_recorder_freeing(thread, frame, block);
+    hg_thread_be(thread, HG_THREAD_IN_ALLOCATOR, hg_frame_sp(frame));
+    if (HG_LIKELY(known)) g_real.free(block);
+    else release_unknown(block);
+    hg_recorder_leave(thread);
 }
 
 HG_EXPORT void free(void *block) {
-    struct hg_caller caller = CALLER();
-    release(block, &caller);
+    release(block, FRAME());
 }
 
 HG_EXPORT void cfree(void *block) {
-    struct hg_caller caller = CALLER();
-    release(block, &caller);
+    release(block, FRAME());
 }
 
 HG_EXPORT void free_sized(void *block, size_t size) {
-    struct hg_caller caller = CALLER();
     (void)size;
-    release(block, &caller);
+    release(block, FRAME());
 }
 
 HG_EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size) {
-    struct hg_caller caller = CALLER();
     (void)alignment, (void)size;
-    release(block, &caller);
+    release(block, FRAME());
 }
 
 /* realloc and reallocarray after their special cases: `from` and `size` are not zero. */
-static void *resize(void *from, size_t size, const struct hg_caller *caller) {
-    struct hg_thread *thread = hg_recorder_enter(caller, true);
+static void *resize(void *from, size_t size, const struct hg_frame *frame) {
+    struct hg_thread *thread = hg_recorder_enter(frame, true);
     if (HG_UNLIKELY(!thread)) return g_real.realloc(from, size);
     struct hg_taken taken = hg_recorder_take(thread, from);
     hg_thread_become(thread, HG_THREAD_IN_ALLOCATOR);
     void *to = g_real.realloc(from, size);
     if (HG_UNLIKELY(!taken.block.site)) {
         if (to) {
-            hg_recorder_freed(thread, caller, from, &taken);
-            hg_recorder_allocated(thread, caller, to, size);
+            hg_recorder_freed(thread, frame, from, &taken);
+            hg_recorder_allocated(thread, frame, to, size);
         }
     } else if (HG_LIKELY(to != NULL)) {
-        hg_recorder_resized(thread, caller, from, &taken, to, size);
+        hg_recorder_resized(thread, frame, from, &taken, to, size);
     } else {
         hg_recorder_kept(thread, from, &taken);
     }
@@ -108,48 +107,46 @@ static void *resize(void *from, size_t size, const struct hg_caller *caller) {
     return to;
 }
 
-static void *allocate(size_t size, const struct hg_caller *caller, void *(*real)(void *, size_t)) {
-    struct hg_thread *thread = hg_recorder_enter(caller, true);
+static void *allocate(size_t size, const struct hg_frame *frame, void *(*real)(void *, size_t)) {
+    struct hg_thread *thread = hg_recorder_enter(frame, true);
     void *block = real(NULL, size);
     if (HG_UNLIKELY(!thread)) return block;
-    if (HG_LIKELY(block != NULL)) hg_recorder_allocated(thread, caller, block, size);
+    if (HG_LIKELY(block != NULL)) hg_recorder_allocated(thread, frame, block, size);
     hg_recorder_leave(thread);
     return block;
 }
 
 /* realloc(p, 0): glibc frees and returns NULL, others return a small block. Ask, do not assume. */
-static void *resize_to_zero(void *from, const struct hg_caller *caller) {
-    struct hg_thread *thread = hg_recorder_enter(caller, true);
+static void *resize_to_zero(void *from, const struct hg_frame *frame) {
+    struct hg_thread *thread = hg_recorder_enter(frame, true);
     if (HG_UNLIKELY(!thread)) return g_real.realloc(from, 0);
     struct hg_taken taken = hg_recorder_take(thread, from);
     hg_thread_become(thread, HG_THREAD_IN_ALLOCATOR);
     void *to = g_real.realloc(from, 0);
-    if (!to || !taken.block.site) hg_recorder_freed(thread, caller, from, &taken);
-    if (to && taken.block.site) hg_recorder_resized(thread, caller, from, &taken, to, 0);
-    if (to && !taken.block.site) hg_recorder_allocated(thread, caller, to, 0);
+    if (!to || !taken.block.site) hg_recorder_freed(thread, frame, from, &taken);
+    if (to && taken.block.site) hg_recorder_resized(thread, frame, from, &taken, to, 0);
+    if (to && !taken.block.site) hg_recorder_allocated(thread, frame, to, 0);
     hg_recorder_leave(thread);
     return to;
 }
 
-static void *reallocate(void *from, size_t size, const struct hg_caller *caller) {
-    if (!from) return allocate(size, caller, g_real.realloc);
+static void *reallocate(void *from, size_t size, const struct hg_frame *frame) {
+    if (!from) return allocate(size, frame, g_real.realloc);
     if (HG_UNLIKELY(hg_real_is_arena(from))) return hg_real_leave_arena(from, size);
-    return HG_LIKELY(size) ? resize(from, size, caller) : resize_to_zero(from, caller);
+    return HG_LIKELY(size) ? resize(from, size, frame) : resize_to_zero(from, frame);
 }
 
 HG_EXPORT void *realloc(void *from, size_t size) {
-    struct hg_caller caller = CALLER();
-    return reallocate(from, size, &caller);
+    return reallocate(from, size, FRAME());
 }
 
 HG_EXPORT void *reallocarray(void *from, size_t count, size_t size) {
-    struct hg_caller caller = CALLER();
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes)) {
         errno = ENOMEM;
         return NULL;
     }
-    return reallocate(from, bytes, &caller);
+    return reallocate(from, bytes, FRAME());
 }
 
 HG_EXPORT size_t malloc_usable_size(void *block) {

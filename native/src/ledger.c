@@ -9,28 +9,30 @@
 #define LEAF_BYTES (HG_LEDGER_RECORDS * sizeof(uint64_t))
 
 _Static_assert(HG_STEP > HG_LEDGER_PART_MASK, "leaves are aligned to a step");
+_Static_assert(1u << HG_LEDGER_RECORDS_SHIFT == HG_LEDGER_RECORDS, "records per leaf");
 
 struct hg_ledger g_ledger;
 
 bool hg_ledger_start(uint32_t granule_shift) {
     g_ledger.granule_shift = granule_shift;
     g_ledger.suspect = false;
-    g_ledger.leaf_shift = granule_shift + hg_bit_width(HG_LEDGER_RECORDS) - 1;
     g_ledger.upper = hg_sys_map_private(UPPER_ENTRIES * sizeof *g_ledger.upper);
     return g_ledger.upper && hg_large_start();
 }
+
+static uint32_t leaf_shift(void) { return g_ledger.granule_shift + HG_LEDGER_RECORDS_SHIFT; }
 
 static bool is_coverable(uintptr_t address) { return !(address >> HG_ADDRESS_BITS); }
 
 /* The word of the leaf that covers `address`; NULL when its lower table does not exist. */
 static uintptr_t *leaf_word(uintptr_t address) {
-    uintptr_t leaf = address >> g_ledger.leaf_shift;
+    uintptr_t leaf = address >> leaf_shift();
     uintptr_t *lower = hg_load_acquire(&g_ledger.upper[leaf >> HG_LEDGER_LOWER_BITS]);
     return lower ? &lower[leaf & (LOWER_ENTRIES - 1)] : NULL;
 }
 
 static bool add_lower(uintptr_t address) {
-    uintptr_t **word = &g_ledger.upper[address >> g_ledger.leaf_shift >> HG_LEDGER_LOWER_BITS];
+    uintptr_t **word = &g_ledger.upper[address >> leaf_shift() >> HG_LEDGER_LOWER_BITS];
     uintptr_t *made = hg_sys_map_private(LOWER_ENTRIES * sizeof *made), *none = NULL;
     if (!made) return false;
     if (!hg_swap(word, &none, made)) hg_sys_unmap(made, LOWER_ENTRIES * sizeof *made);
@@ -38,7 +40,7 @@ static bool add_lower(uintptr_t address) {
 }
 
 static bool add_leaf(uintptr_t address, uintptr_t *word) {
-    uintptr_t base = address >> g_ledger.leaf_shift << g_ledger.leaf_shift, none = 0;
+    uintptr_t base = address >> leaf_shift() << leaf_shift(), none = 0;
     void *made = hg_recording_extent(HG_KIND_LEDGER, 0, base, LEAF_BYTES);
     if (!made) return false;
     if (!hg_swap(word, &none, (uintptr_t)made)) hg_recording_drop(made);
@@ -50,7 +52,7 @@ static HG_NOINLINE uint64_t *reserve_slow(uintptr_t address) {
     if (!leaf_word(address) && !add_lower(address)) return NULL;
     uintptr_t *word = leaf_word(address);
     if (!hg_load_acquire(word) && !add_leaf(address, word)) return NULL;
-    uint32_t index = hg_ledger_index(address);
+    uint32_t index = hg_ledger_index_by(g_ledger.granule_shift, address);
     uint64_t *leaf = (uint64_t *)(hg_load_acquire(word) & ~HG_LEDGER_PART_MASK);
     uint32_t part = index / HG_LEDGER_PART_RECORDS;
     uint64_t *start = leaf + (size_t)part * HG_LEDGER_PART_RECORDS;
@@ -84,7 +86,7 @@ bool hg_ledger_put(uintptr_t address, struct hg_block block, struct hg_block *re
     }
     if (HG_UNLIKELY(hg_load(&g_ledger.suspect)) && !replaced->site) *replaced = hg_large_take(address);
     if (HG_UNLIKELY(!record) && !(record = reserve_slow(address))) return false;
-    hg_store(record, hg_ledger_pack(address, block.size, block.site, block.birth));
+    hg_store(record, hg_ledger_pack(address, block));
     return true;
 }
 

@@ -32,38 +32,55 @@ HG_INLINE struct hg_block hg_ledger_unpack(uint64_t word) {
 /* The shadow: upper table -> lower table -> leaf of records. A leaf's word is its address | a bit
  * for each of its 16 parts that is reserved. */
 #define HG_LEDGER_LOWER_BITS 14u
+#define HG_LEDGER_RECORDS_SHIFT 15u
 #define HG_LEDGER_PART_RECORDS (HG_LEDGER_RECORDS / 16)
 #define HG_LEDGER_PART_MASK ((uintptr_t)0xffff)
 
 struct hg_ledger {
     uint32_t granule_shift;
-    uint32_t leaf_shift;
     uintptr_t **upper;
     bool suspect; /* a free went unseen: see hg_ledger_suspect() */
 };
 extern struct hg_ledger g_ledger;
 
-HG_INLINE uint64_t hg_ledger_pack(uintptr_t address, uint64_t size, uint32_t site,
-                                  uint32_t birth) {
-    uint64_t half = address >> (g_ledger.granule_shift - 1) & 1;
-    return size | half << HG_LEDGER_SIZE_BITS | (uint64_t)birth << HG_LEDGER_BIRTH_SHIFT |
-           (uint64_t)site << HG_LEDGER_SITE_SHIFT;
+/* glibc's granule, for which the shifts below become constants. */
+#define HG_LEDGER_USUAL_SHIFT 5u
+
+HG_INLINE uint64_t hg_ledger_pack_by(uint32_t shift, uintptr_t address, struct hg_block block) {
+    uint64_t half = address >> (shift - 1) & 1;
+    return block.size | half << HG_LEDGER_SIZE_BITS |
+           (uint64_t)block.birth << HG_LEDGER_BIRTH_SHIFT |
+           (uint64_t)block.site << HG_LEDGER_SITE_SHIFT;
 }
 
-HG_INLINE uint32_t hg_ledger_index(uintptr_t address) {
-    return (uint32_t)(address >> g_ledger.granule_shift) & (HG_LEDGER_RECORDS - 1);
+HG_INLINE uint32_t hg_ledger_index_by(uint32_t shift, uintptr_t address) {
+    return (uint32_t)(address >> shift) & (HG_LEDGER_RECORDS - 1);
+}
+
+HG_INLINE uint64_t *hg_ledger_find_by(uint32_t shift, uintptr_t address) {
+    uintptr_t number = address >> (shift + HG_LEDGER_RECORDS_SHIFT);
+    if (HG_UNLIKELY(address >> HG_ADDRESS_BITS)) return NULL;
+    uintptr_t *lower = hg_load_acquire(&g_ledger.upper[number >> HG_LEDGER_LOWER_BITS]);
+    if (HG_UNLIKELY(!lower)) return NULL;
+    uintptr_t leaf = hg_load_acquire(&lower[number & ((1u << HG_LEDGER_LOWER_BITS) - 1)]);
+    uint32_t index = hg_ledger_index_by(shift, address);
+    if (HG_UNLIKELY(!(leaf >> (index / HG_LEDGER_PART_RECORDS) & 1))) return NULL;
+    return (uint64_t *)(leaf & ~HG_LEDGER_PART_MASK) + index;
+}
+
+HG_INLINE bool hg_ledger_is_usual(void) {
+    return HG_LIKELY(g_ledger.granule_shift == HG_LEDGER_USUAL_SHIFT);
+}
+
+HG_INLINE uint64_t hg_ledger_pack(uintptr_t address, struct hg_block block) {
+    return hg_ledger_is_usual() ? hg_ledger_pack_by(HG_LEDGER_USUAL_SHIFT, address, block)
+                                : hg_ledger_pack_by(g_ledger.granule_shift, address, block);
 }
 
 /* The record of `address`, or NULL where nothing was ever reserved. */
 HG_INLINE uint64_t *hg_ledger_find(uintptr_t address) {
-    if (HG_UNLIKELY(address >> HG_ADDRESS_BITS)) return NULL;
-    uintptr_t number = address >> g_ledger.leaf_shift;
-    uintptr_t *lower = hg_load_acquire(&g_ledger.upper[number >> HG_LEDGER_LOWER_BITS]);
-    if (HG_UNLIKELY(!lower)) return NULL;
-    uintptr_t leaf = hg_load_acquire(&lower[number & ((1u << HG_LEDGER_LOWER_BITS) - 1)]);
-    uint32_t index = hg_ledger_index(address);
-    if (HG_UNLIKELY(!(leaf >> (index / HG_LEDGER_PART_RECORDS) & 1))) return NULL;
-    return (uint64_t *)(leaf & ~HG_LEDGER_PART_MASK) + index;
+    return hg_ledger_is_usual() ? hg_ledger_find_by(HG_LEDGER_USUAL_SHIFT, address)
+                                : hg_ledger_find_by(g_ledger.granule_shift, address);
 }
 
 /* Fresh ledger for an allocator whose blocks start at least 1 << granule_shift apart. */

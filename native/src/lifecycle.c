@@ -200,10 +200,10 @@ static bool be_started(bool allocates) {
 
 /* The thread is inside a hook already: a signal handler that allocates, or an allocator that calls
  * itself through our hooks. Unless the hook it was in is gone: left by longjmp. */
-static bool is_nested(struct hg_thread *thread, const struct hg_caller *caller) {
+static bool is_nested(struct hg_thread *thread, const struct hg_frame *frame) {
     const struct hg_walker *w = &thread->walker;
-    bool on_own_stack = caller->sp - w->stack_lo < w->stack_hi - w->stack_lo;
-    return !on_own_stack || caller->sp < (hg_load(&thread->state) & ~(uint64_t)HG_THREAD_STATE_MASK);
+    bool on_own_stack = hg_frame_sp(frame) - w->stack_lo < w->stack_hi - w->stack_lo;
+    return !on_own_stack || hg_frame_sp(frame) < (hg_load(&thread->state) & ~(uint64_t)HG_THREAD_STATE_MASK);
 }
 
 /* Whether a call made while the real allocator runs is that allocator's own: from its object, or
@@ -215,9 +215,9 @@ static bool is_allocators_call(uintptr_t pc) {
                     code == hg_modules_find((uintptr_t)getauxval));
 }
 
-static void count_nested(struct hg_thread *thread, const struct hg_caller *caller,
+static void count_nested(struct hg_thread *thread, const struct hg_frame *frame,
                          bool allocates) {
-    if (hg_thread_state(thread) == HG_THREAD_IN_ALLOCATOR && is_allocators_call(caller->pc)) return;
+    if (hg_thread_state(thread) == HG_THREAD_IN_ALLOCATOR && is_allocators_call(frame->pc)) return;
     /* Shared: this handler may itself be interrupted by another. */
     if (allocates) hg_add_shared(&thread->record->losses[HG_LOSS_REENTRANT], 1);
     else hg_ledger_suspect(); /* its block, if recorded, stays in the ledger for now */
@@ -231,7 +231,7 @@ static struct hg_thread *join(bool allocates) {
     return thread;
 }
 
-struct hg_thread *hg_lifecycle_enter_slow(const struct hg_caller *caller, bool allocates) {
+struct hg_thread *hg_lifecycle_enter_slow(const struct hg_frame *frame, bool allocates) {
     struct hg_thread *thread = tls_thread;
     uint32_t state = hg_thread_state(thread);
     /* A refusal was for the process that made it; a forked child asks anew. */
@@ -248,11 +248,11 @@ struct hg_thread *hg_lifecycle_enter_slow(const struct hg_caller *caller, bool a
         thread = join(allocates);
         hg_sys_restore_signals(signals);
         if (!thread) return NULL;
-    } else if (is_nested(thread, caller)) {
-        count_nested(thread, caller, allocates);
+    } else if (is_nested(thread, frame)) {
+        count_nested(thread, frame, allocates);
         return NULL;
     }
-    hg_thread_be(thread, HG_THREAD_IN_ALLOCATOR, caller->sp);
+    hg_thread_be(thread, HG_THREAD_IN_ALLOCATOR, hg_frame_sp(frame));
     return thread;
 }
 

@@ -12,10 +12,10 @@
 #include "thread.h"
 #include "walk.h"
 
-/* A hook was entered by a thread that is not READY. Returns the thread, IN_ALLOCATOR, when the
+/* A hook, whose frame this is, was entered by a thread that is not READY. Returns the thread, IN_ALLOCATOR, when the
  * event can be recorded; NULL when it must only be passed through. `allocates`: the event may
  * start a recording. */
-struct hg_thread *hg_lifecycle_enter_slow(const struct hg_caller *caller, bool allocates);
+struct hg_thread *hg_lifecycle_enter_slow(const struct hg_frame *frame, bool allocates);
 
 /* True while this process is being recorded. */
 bool hg_lifecycle_is_recording(void);

@@ -32,7 +32,7 @@ static uint64_t hash_stack(const struct hg_walker *walker) {
 static HG_NOINLINE void forget_stacks(struct hg_thread *thread) {
     __builtin_memset(thread->stacks, 0, sizeof thread->stacks);
     __builtin_memset(thread->children, 0, sizeof thread->children);
-    thread->transcript.depth = 0;
+    thread->transcript.depth = thread->transcript.tied = 0;
     thread->generation = hg_load_acquire(&g_modules_generation);
 }
 
@@ -49,11 +49,12 @@ static HG_NOINLINE uint32_t find_site_slow(struct hg_thread *thread, struct hg_s
 
 #ifdef HG_CHECK_WALKS
 /* Test builds: what the transcript says against a full walk. */
-static void check_walk(struct hg_thread *thread, const struct hg_caller *caller, uint32_t known,
+static void check_walk(struct hg_thread *thread, const struct hg_frame *frame, uint32_t known,
                        uint64_t now_ns) {
+    struct hg_caller caller = hg_frame_caller(frame);
     hg_add_own(&thread->record->stats[HG_STAT_CHECKED], 1);
     struct hg_walker *w = &thread->walker;
-    hg_walk(w, caller, g_options.depth);
+    hg_walk(w, &caller, g_options.depth);
     uint32_t site = hg_stacks_site(w->frames, w->depth, w->end, now_ns);
     if (site != known) hg_add_own(&thread->record->stats[HG_STAT_MISMATCHES], 1);
 }
@@ -71,27 +72,24 @@ static HG_NOINLINE uint32_t walk_site(struct hg_thread *thread, const struct hg_
 }
 
 /* The last walk does not hold as a whole. */
-static HG_NOINLINE uint32_t find_site_anew(struct hg_thread *thread, const struct hg_caller *caller,
-                                           uint32_t standing, uint64_t now_ns) {
-    if (HG_UNLIKELY(thread->generation != hg_load(&g_modules_generation))) {
-        forget_stacks(thread);
-        standing = 0;
-    }
-    uint32_t site = hg_transcript_walk(&thread->transcript, thread->children, &thread->walker, caller,
-                                       standing, g_options.depth, now_ns);
+static HG_NOINLINE uint32_t find_site_anew(struct hg_thread *thread, const struct hg_frame *frame,
+                                           uint64_t now_ns) {
+    struct hg_caller caller = hg_frame_caller(frame);
+    if (HG_UNLIKELY(thread->generation != hg_load(&g_modules_generation))) forget_stacks(thread);
+    uint32_t site = hg_transcript_walk(&thread->transcript, thread->children, &thread->walker, &caller,
+                                       g_options.depth, now_ns);
     hg_add_own(&thread->record->stats[HG_STAT_WALKS], 1);
     if (HG_UNLIKELY(site == HG_SITE_OTHER)) hg_threads_lose(thread, HG_LOSS_SITES_FULL);
-    return HG_LIKELY(site) ? site : walk_site(thread, caller, now_ns);
+    return HG_LIKELY(site) ? site : walk_site(thread, &caller, now_ns);
 }
 
-HG_INLINE uint32_t find_site(struct hg_thread *thread, const struct hg_caller *caller,
+HG_INLINE uint32_t find_site(struct hg_thread *thread, const struct hg_frame *frame,
                              uint64_t now_ns) {
-    uint32_t standing = 0;
-    uint32_t site = hg_transcript_recall(&thread->transcript, &thread->walker, caller, &standing);
-    bool current = thread->generation == hg_load(&g_modules_generation);
-    if (HG_UNLIKELY(!site || !current)) site = find_site_anew(thread, caller, standing, now_ns);
+    uint32_t site = hg_transcript_recall(&thread->transcript, frame);
+    bool is_current = thread->generation == hg_load(&g_modules_generation);
+    if (HG_UNLIKELY(!site || !is_current)) site = find_site_anew(thread, frame, now_ns);
 #ifdef HG_CHECK_WALKS
-    check_walk(thread, caller, site, now_ns);
+    check_walk(thread, frame, site, now_ns);
 #endif
     return site;
 }
@@ -135,7 +133,7 @@ static struct hg_counters *enter_block(struct hg_thread *thread, void *address,
     return NULL;
 }
 
-static size_t usable_of(struct hg_thread *thread, void *block) {
+HG_INLINE size_t usable_of(struct hg_thread *thread, void *block) {
     if (HG_LIKELY(g_real_has_size_word)) return hg_real_usable(block);
     /* Some allocators allocate when they are first asked. */
     hg_thread_become(thread, HG_THREAD_IN_ALLOCATOR);
@@ -144,7 +142,7 @@ static size_t usable_of(struct hg_thread *thread, void *block) {
     return usable;
 }
 
-static void count_arrival(struct hg_thread *thread, void *block, struct hg_block entry) {
+HG_INLINE void count_arrival(struct hg_thread *thread, void *block, struct hg_block entry) {
     struct hg_thread_record *record = thread->record;
     hg_add_own(&record->allocations, 1);
     hg_add_own(&record->bytes_allocated, entry.size);
@@ -156,13 +154,13 @@ static void count_arrival(struct hg_thread *thread, void *block, struct hg_block
 /* Whether `block` is what this thread allocated last. Another thread may have freed that one and
  * been given its address; then site, birth or size differ, unless it runs the very same code in the
  * same millisecond. */
-static bool is_temporary(const struct hg_thread *thread, void *block, struct hg_block entry) {
+HG_INLINE bool is_temporary(const struct hg_thread *thread, void *block, struct hg_block entry) {
     const struct hg_block *last = &thread->last_entry;
     return thread->last_block == (uintptr_t)block && last->site == entry.site &&
            last->birth == entry.birth && last->size == entry.size;
 }
 
-static void count_departure(struct hg_thread *thread, const struct hg_taken *taken) {
+HG_INLINE void count_departure(struct hg_thread *thread, const struct hg_taken *taken) {
     struct hg_thread_record *record = thread->record;
     hg_add_own(&record->frees, 1);
     hg_add_own(&record->bytes_freed, taken->block.size);
@@ -187,11 +185,11 @@ static HG_NOINLINE void arrive_slow(struct hg_thread *thread, void *block, struc
     if (line) arrive(thread, line, block, entry, now_ns);
 }
 
-void hg_recorder_allocated(struct hg_thread *thread, const struct hg_caller *caller, void *block,
+void hg_recorder_allocated(struct hg_thread *thread, const struct hg_frame *frame, void *block,
                            size_t size) {
     hg_thread_become(thread, HG_THREAD_IN_RECORDER);
     uint64_t now = hg_clock_now();
-    uint32_t site = find_site(thread, caller, now);
+    uint32_t site = find_site(thread, frame, now);
     struct hg_block entry = {size, site, hg_clock_birth(now)};
     uint64_t *record = hg_ledger_find((uintptr_t)block);
     struct hg_counters *line = hg_sites_line(&thread->counters, site);
@@ -200,7 +198,7 @@ void hg_recorder_allocated(struct hg_thread *thread, const struct hg_caller *cal
         arrive_slow(thread, block, entry, now);
         return;
     }
-    hg_store(record, hg_ledger_pack((uintptr_t)block, size, site, entry.birth));
+    hg_store(record, hg_ledger_pack((uintptr_t)block, entry));
     arrive(thread, line, block, entry, now);
 }
 
@@ -235,10 +233,10 @@ HG_INLINE void depart(struct hg_thread *thread, struct hg_counters *line, void *
     after_event(thread, size, now);
 }
 
-void hg_recorder_freed(struct hg_thread *thread, const struct hg_caller *caller, void *block,
+void hg_recorder_freed(struct hg_thread *thread, const struct hg_frame *frame, void *block,
                        const struct hg_taken *taken) {
     hg_thread_become(thread, HG_THREAD_IN_RECORDER);
-    if (HG_UNLIKELY(hg_modules_is_loader(caller->pc))) hg_modules_check_unloaded();
+    if (HG_UNLIKELY(hg_modules_is_loader(frame->pc))) hg_modules_check_unloaded();
     if (!taken->block.site) {
         count_unknown(thread);
         return;
@@ -248,24 +246,25 @@ void hg_recorder_freed(struct hg_thread *thread, const struct hg_caller *caller,
     else hg_threads_lose(thread, HG_LOSS_COUNTERS_FULL);
 }
 
-static HG_NOINLINE void free_slow(struct hg_thread *thread, const struct hg_caller *caller,
+static HG_NOINLINE bool free_slow(struct hg_thread *thread, const struct hg_frame *frame,
                                   void *block) {
     struct hg_taken taken = hg_recorder_take(thread, block);
-    hg_recorder_freed(thread, caller, block, &taken);
+    hg_recorder_freed(thread, frame, block, &taken);
+    return taken.block.site != 0;
 }
 
-void hg_recorder_freeing(struct hg_thread *thread, const struct hg_caller *caller, void *block) {
+bool hg_recorder_freeing(struct hg_thread *thread, const struct hg_frame *frame, void *block) {
     hg_thread_become(thread, HG_THREAD_IN_RECORDER);
     uint64_t *record = hg_ledger_find((uintptr_t)block);
     uint64_t word = record ? hg_load(record) : 0;
     struct hg_counters *line = hg_sites_line(&thread->counters, (uint32_t)(word >> HG_LEDGER_SITE_SHIFT));
-    if (HG_UNLIKELY(!word || !line || hg_modules_is_loader(caller->pc))) {
-        free_slow(thread, caller, block);
-        return;
+    if (HG_UNLIKELY(!word || !line || hg_modules_is_loader(frame->pc))) {
+        return free_slow(thread, frame, block);
     }
     hg_store(record, 0);
     struct hg_taken taken = {hg_ledger_unpack(word), usable_of(thread, block)};
     depart(thread, line, block, &taken);
+    return true;
 }
 
 /* The old side of a realloc whose new side found no room: the block is gone from the record. */
@@ -281,11 +280,11 @@ static HG_NOINLINE void leave_for_good(struct hg_thread *thread, struct hg_count
 }
 
 /* Both sides of a realloc as one change, so that the peak sees neither the gap nor the overlap. */
-void hg_recorder_resized(struct hg_thread *thread, const struct hg_caller *caller, void *from,
+void hg_recorder_resized(struct hg_thread *thread, const struct hg_frame *frame, void *from,
                          const struct hg_taken *taken, void *to, size_t size) {
     hg_thread_become(thread, HG_THREAD_IN_RECORDER);
     uint64_t now = hg_clock_now();
-    struct hg_block entry = {size, find_site(thread, caller, now), taken->block.birth};
+    struct hg_block entry = {size, find_site(thread, frame, now), taken->block.birth};
     struct hg_counters *old = hg_sites_line(&thread->counters, taken->block.site);
     struct hg_counters *line = old ? enter_block(thread, to, entry, now) : NULL;
     if (HG_UNLIKELY(!old)) hg_threads_lose(thread, HG_LOSS_COUNTERS_FULL);

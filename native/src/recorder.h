@@ -12,12 +12,13 @@
 #include "thread.h"
 #include "walk.h"
 
-HG_INLINE struct hg_thread *hg_recorder_enter(const struct hg_caller *caller, bool allocates) {
+/* `frame` is the hook's own, here and below. */
+HG_INLINE struct hg_thread *hg_recorder_enter(const struct hg_frame *frame, bool allocates) {
     struct hg_thread *thread = tls_thread;
     if (HG_UNLIKELY(hg_load(&thread->state) != HG_THREAD_READY)) {
-        return hg_lifecycle_enter_slow(caller, allocates);
+        return hg_lifecycle_enter_slow(frame, allocates);
     }
-    hg_thread_be(thread, HG_THREAD_IN_ALLOCATOR, caller->sp);
+    hg_thread_be(thread, HG_THREAD_IN_ALLOCATOR, hg_frame_sp(frame));
     return thread;
 }
 
@@ -27,12 +28,12 @@ HG_INLINE void hg_recorder_leave(struct hg_thread *thread) {
 }
 
 /* The real allocator returned `block` for `size` bytes. */
-void hg_recorder_allocated(struct hg_thread *thread, const struct hg_caller *caller, void *block,
+void hg_recorder_allocated(struct hg_thread *thread, const struct hg_frame *frame, void *block,
                            size_t size);
 
 /* `block` is about to be given to the real free. Must come first: afterwards another thread may own
- * the address. */
-void hg_recorder_freeing(struct hg_thread *thread, const struct hg_caller *caller, void *block);
+ * the address. False: nothing is known of it. */
+bool hg_recorder_freeing(struct hg_thread *thread, const struct hg_frame *frame, void *block);
 
 /* A block taken out of the ledger, on its way to realloc. */
 struct hg_taken {
@@ -44,11 +45,11 @@ struct hg_taken {
 struct hg_taken hg_recorder_take(struct hg_thread *thread, void *block);
 
 /* ... which freed it. */
-void hg_recorder_freed(struct hg_thread *thread, const struct hg_caller *caller, void *block,
+void hg_recorder_freed(struct hg_thread *thread, const struct hg_frame *frame, void *block,
                        const struct hg_taken *taken);
 
 /* ... or realloc made `to` of it, `size` bytes large. */
-void hg_recorder_resized(struct hg_thread *thread, const struct hg_caller *caller, void *from,
+void hg_recorder_resized(struct hg_thread *thread, const struct hg_frame *frame, void *from,
                          const struct hg_taken *taken, void *to, size_t size);
 
 /* ... or realloc failed and the block stays what it was. */

@@ -100,7 +100,8 @@ static struct hg_thread *claim_dead(uint32_t pid, uint32_t tid, const char *name
     for (uint32_t i = 0; i < SLOTS_TO_ASK && i < count; i++) {
         uint32_t number = hg_add_shared(&g_threads.ask_next, 1) % count;
         struct hg_thread *slot = hg_load_acquire(&g_threads.slots[number]);
-        if (!slot) continue;
+        /* Acquire: what a dead thread wrote is there to be read. A live one is mostly READY too. */
+        if (!slot || hg_load_acquire(&slot->state) != HG_THREAD_READY) continue;
         const struct hg_thread_record *record = hg_load_acquire(&slot->record);
         uint32_t owner = hg_load(&record->tid);
         uint64_t state = HG_THREAD_READY;
@@ -157,7 +158,7 @@ static void move_slot(struct hg_thread *slot, struct hg_thread_record *record) {
     __atomic_fetch_add(&g_threads.moves_ended, 1, __ATOMIC_ACQ_REL);
     slot->last_block = 0;
     slot->next_tick = 0;
-    slot->transcript.depth = 0;
+    slot->transcript.depth = slot->transcript.tied = 0;
     slot->walker.stack_lo = slot->walker.stack_hi = slot->walker.stack_hole = 0;
     __builtin_memset(slot->walker.stats, 0, sizeof slot->walker.stats);
 }

@@ -12,6 +12,31 @@ struct fresh {
     uint64_t rule;
 };
 
+static bool tie_stands(const struct hg_transcript *t, uint32_t i) {
+    const struct hg_tie *tie = &t->ties[i];
+    return (!tie->bp_slot || hg_walk_word(tie->bp_slot) == t->ties[i - 1].bp) &&
+           (!tie->sp_slot || hg_walk_word(tie->sp_slot) == t->steps[i - 1].sp);
+}
+
+bool hg_transcript_ties_stand(const struct hg_transcript *t) {
+    for (uint32_t i = 1; i < t->depth; i++) {
+        if (t->has_tie[i] && !tie_stands(t, i)) return false;
+    }
+    return true;
+}
+
+/* How many frames, from the outermost in, can be met: all words between them and the outermost
+ * frame stand where they were read. Frames below `sp` are gone. */
+static uint32_t count_standing(const struct hg_transcript *t, uintptr_t sp) {
+    for (uint32_t i = 0; i < t->depth; i++) {
+        const struct hg_step *step = &t->steps[i];
+        if (step->sp < sp) return i;
+        if (HG_UNLIKELY(t->has_tie[i]) && !tie_stands(t, i)) return i;
+        if (hg_walk_word(step->sp - 8) != step->pc) return i + 1;
+    }
+    return t->depth;
+}
+
 /* The way from one frame to the next outer one. */
 enum way { ON, AT_END, NOT_OURS };
 
@@ -108,6 +133,7 @@ static void tie(struct hg_transcript *t, uint32_t at, const struct fresh *f) {
     }
     t->needs_bp[at] = realigned || (f->rule & HG_RULE_BASE_BP) != 0 || (!saved && outer_needs);
     t->has_tie[at] = tie->bp_slot || tie->sp_slot;
+    t->tied += t->has_tie[at];
 }
 
 /* Put a frame on top of the transcript: one step further in than its frame `at - 1`. */
@@ -129,6 +155,7 @@ static bool is_native(const struct hg_walker *walker, uintptr_t sp) {
 static bool rebuild(struct hg_transcript *t, struct hg_child_entry *children, uint32_t met,
                     const struct fresh *fresh, uint32_t count) {
     uint32_t node = met ? t->nodes[met - 1] : 0;
+    for (uint32_t i = met; i < t->depth; i++) t->tied -= t->has_tie[i];
     t->depth = met;
     for (uint32_t i = count; i-- > 0;) {
         node = child(children, node, fresh[i].step.pc);
@@ -140,15 +167,16 @@ static bool rebuild(struct hg_transcript *t, struct hg_child_entry *children, ui
 
 uint32_t hg_transcript_walk(struct hg_transcript *t, struct hg_child_entry *children,
                             struct hg_walker *walker, const struct hg_caller *caller,
-                            uint32_t standing, uint32_t limit, uint64_t now_ns) {
+                            uint32_t limit, uint64_t now_ns) {
     struct fresh *fresh = (struct fresh *)walker->frames; /* free until the next full walk */
     uint32_t met = 0;
     if (!is_native(walker, caller->sp)) return 0;
     if (limit > HG_TRANSCRIPT_DEPTH) limit = HG_TRANSCRIPT_DEPTH;
+    uint32_t standing = count_standing(t, caller->sp);
     uint32_t count = walk_to_meet(t, standing, caller, walker, limit, fresh, &met);
     bool is_ours = count != UINT32_MAX && met + count <= limit;
     if (!is_ours || !rebuild(t, children, met, fresh, count)) {
-        t->depth = 0;
+        t->depth = t->tied = 0;
         return 0;
     }
     walker->stats[HG_STAT_FRAMES] += count;

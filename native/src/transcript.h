@@ -15,7 +15,6 @@
 #define HG_TRANSCRIPT_H
 
 #include "base.h"
-#include "bounds.h"
 #include "walk.h"
 
 #define HG_TRANSCRIPT_DEPTH 512u
@@ -35,6 +34,7 @@ struct hg_tie {
 
 struct hg_transcript {
     uint32_t depth; /* frames; 0: nothing is known */
+    uint32_t tied;  /* frames with a slot in their tie */
     struct hg_step steps[HG_TRANSCRIPT_DEPTH]; /* outermost first */
     struct hg_tie ties[HG_TRANSCRIPT_DEPTH];
     uint32_t nodes[HG_TRANSCRIPT_DEPTH];
@@ -50,46 +50,32 @@ struct hg_child_entry {
     uint32_t node;
 };
 
-HG_INLINE bool hg_transcript_tie_stands(const struct hg_transcript *t, uint32_t i) {
-    const struct hg_tie *tie = &t->ties[i];
-    return (!tie->bp_slot || hg_walk_word(tie->bp_slot) == t->ties[i - 1].bp) &&
-           (!tie->sp_slot || hg_walk_word(tie->sp_slot) == t->steps[i - 1].sp);
-}
-
-/* How many frames, from the outermost in, can be met: all words between them and the outermost
- * frame stand where they were read. Frames below `sp` are gone. */
-HG_INLINE uint32_t hg_transcript_standing(const struct hg_transcript *t, uintptr_t sp) {
-    uint32_t i = 0;
-    for (; i < t->depth; i++) {
-        const struct hg_step *step = &t->steps[i];
-        if (HG_UNLIKELY(step->sp < sp)) return i;
-        if (HG_UNLIKELY(t->has_tie[i]) && !hg_transcript_tie_stands(t, i)) return i;
-        if (HG_UNLIKELY(hg_walk_word(step->sp - 8) != step->pc)) return i + 1;
-    }
-    return i;
-}
-
 HG_INLINE bool hg_transcript_is_frame(const struct hg_transcript *t, uint32_t i, uintptr_t pc,
                                       uintptr_t sp, uintptr_t bp) {
     return t->steps[i].sp == sp && t->steps[i].pc == pc && (!t->needs_bp[i] || t->ties[i].bp == bp);
 }
 
-/* The site of the stack at `caller` if the last walk still stands as a whole; else 0, and in
- * *standing how much of it does. */
+/* Whether all saved frame pointers that matter stand where they were read. */
+bool hg_transcript_ties_stand(const struct hg_transcript *transcript);
+
+/* The site of the stack above a hook's frame if the last walk still stands as a whole; else 0. Reads
+ * only above that frame, on the stack that the last walk was on: its top is the hook's caller. */
 HG_INLINE uint32_t hg_transcript_recall(const struct hg_transcript *t,
-                                        const struct hg_walker *walker,
-                                        const struct hg_caller *caller, uint32_t *standing) {
-    uintptr_t lo = walker->stack_lo, hi = walker->stack_hi, sp = caller->sp;
-    if (HG_UNLIKELY(sp - HG_BOUNDS_BELOW - lo >= hi - lo || sp % 8)) return 0;
-    uint32_t n = *standing = hg_transcript_standing(t, sp);
-    if (HG_UNLIKELY(n != t->depth || !n)) return 0;
-    return hg_transcript_is_frame(t, n - 1, caller->pc, sp, caller->bp) ? t->sites[n - 1] : 0;
+                                        const struct hg_frame *frame) {
+    uint32_t top = t->depth - 1;
+    if (HG_UNLIKELY(!t->depth)) return 0;
+    if (!hg_transcript_is_frame(t, top, frame->pc, hg_frame_sp(frame), frame->bp)) return 0;
+    for (const struct hg_step *step = t->steps, *end = step + top; step < end; step++) {
+        if (HG_UNLIKELY(hg_walk_word(step->sp - 8) != step->pc)) return 0;
+    }
+    if (HG_UNLIKELY(t->tied) && !hg_transcript_ties_stand(t)) return 0;
+    return t->sites[top];
 }
 
 /* The site of the stack at `caller`, walked until it meets what is standing of the last walk; 0
  * when it has to be walked in full. `limit` is the depth limit. Signal-safe; never waits. */
 uint32_t hg_transcript_walk(struct hg_transcript *transcript, struct hg_child_entry *children,
                             struct hg_walker *walker, const struct hg_caller *caller,
-                            uint32_t standing, uint32_t limit, uint64_t now_ns);
+                            uint32_t limit, uint64_t now_ns);
 
 #endif

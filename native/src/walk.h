@@ -18,6 +18,18 @@ struct hg_caller {
     uintptr_t pc, sp, bp;
 };
 
+/* What lies at a hook's frame address: its caller's frame pointer and the return address. */
+struct hg_frame {
+    uintptr_t bp, pc;
+};
+
+/* The caller's stack pointer when the hook returns. */
+HG_INLINE uintptr_t hg_frame_sp(const struct hg_frame *frame) { return (uintptr_t)(frame + 1); }
+
+HG_INLINE struct hg_caller hg_frame_caller(const struct hg_frame *frame) {
+    return (struct hg_caller){frame->pc, hg_frame_sp(frame), frame->bp};
+}
+
 /* One thread's walker; zero-initialised is ready. */
 struct hg_walker {
     uintptr_t stack_lo, stack_hi;  /* the part of the thread's own stack known to be readable; 0, 0:
