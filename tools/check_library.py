@@ -62,6 +62,11 @@ IMPORTS = {
 # Relocations that make the thread-local words reachable only through a call that may allocate.
 DYNAMIC_TLS = re.compile(r"R_\w+_(DTPMOD|DTPOFF|TLSDESC|TLS_DTP)\w*")
 
+# A jump out of a function with the address of the function's own frame among the arguments.
+TAIL_CALL = re.compile(r"jmp +[0-9a-f]+ <([^+>]+)")
+TRANSFER = re.compile(r"(j\w+|call|ret)\b")
+FRAME_ARGUMENT = re.compile(r"mov +%rbp,%(rdi|rsi|rdx|rcx|r8|r9)$")
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:
@@ -142,15 +147,39 @@ def check_linking(library: Path) -> Iterator[str]:
         yield "asks for an executable stack"
 
 
-def check_code(library: Path) -> Iterator[str]:
-    """A trap instruction is abort() by another name."""
+def functions(library: Path) -> Iterator[tuple[str, list[str]]]:
+    """The name and the instructions of every function."""
     code = output_of("objdump", "--disassemble", "--no-show-raw-insn", str(library))
-    function = ""
-    for line in code.splitlines():
-        if line.endswith(">:"):
-            function = line.split("<")[-1].rstrip(">:")
-        elif re.search(r"\t(ud2|brk|int3)\b", line):
-            yield f"would stop the program with a trap in {function}"
+    for part in code.split("\n\n"):
+        head, *lines = part.strip().splitlines()
+        if head.endswith(">:"):
+            yield (
+                head.split("<")[-1].removesuffix(">:"),
+                [line.split("\t", 1)[-1] for line in lines],
+            )
+
+
+def gives_frame_away(name: str, instructions: list[str]) -> bool:
+    """Whoever is jumped to would read the caller's registers from a frame that is gone."""
+    has_frame = False
+    for line in instructions:
+        jump = TAIL_CALL.match(line)
+        if jump and has_frame and jump[1] not in {name, f"{name}.cold"}:
+            return True
+        if TRANSFER.match(line):
+            has_frame = False
+        elif FRAME_ARGUMENT.match(line):
+            has_frame = True
+    return False
+
+
+def check_code(library: Path) -> Iterator[str]:
+    for name, instructions in functions(library):
+        # A trap is abort() by another name.
+        if any(re.match(r"(ud2|brk|int3)\b", line) for line in instructions):
+            yield f"would stop the program with a trap in {name}"
+        if gives_frame_away(name, instructions):
+            yield f"{name} gives its frame away and leaves before it is read"
 
 
 def read_frames(directory: Path) -> Iterator[Frame]:

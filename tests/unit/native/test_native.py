@@ -62,6 +62,12 @@ def test_a_harmless_library_only_lacks_names(tmp_path: Path) -> None:
 EXTRA = '__attribute__((visibility("default"))) int extra;'
 STDIO = "int puts(const char *); void f(void) { puts(0); } void *g = f;"
 ABORT = "void abort(void); void f(void) { abort(); } void *g = f;"
+TAIL_CALL = """
+__attribute__((noinline)) static void *inner(void **frame) { return frame[1]; }
+__attribute__((visibility("default"))) void *valloc(unsigned long n) {
+    return n ? inner(__builtin_frame_address(0)) : 0;
+}
+"""
 TRAP = "void f(void) { __builtin_trap(); } void *g = f;"
 COSINE = "double cos(double); void *g = cos;"
 BIG_TLS = "__thread int big[100]; void *f(void) { return big; } void *g = f;"
@@ -75,6 +81,7 @@ TLS = "__thread int word; void *f(void) { return &word; } void *g = f;"
         (STDIO, STRICT, "reads puts"),
         (ABORT, STRICT, "reads abort"),
         (TRAP, STRICT, "with a trap in f"),
+        (TAIL_CALL, (*STRICT, "-O2"), "valloc gives its frame away"),
         (COSINE, (*STRICT, "-lm"), "needs libm.so.6"),
         (BIG_TLS, (*STRICT, "-ftls-model=initial-exec"), "takes 400 bytes"),
         (TLS, (*STRICT, "-ftls-model=global-dynamic"), "through a call"),
