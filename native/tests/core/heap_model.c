@@ -8,19 +8,20 @@
 #include "recorder.h"
 #include "scripted_walk.h"
 
-#define FIRST_FRAME 0x401000u
+#define FIRST_PC 0x401000u
 
-static uintptr_t frame_of(uint32_t site) { return FIRST_FRAME + site * 16; }
+static uintptr_t pc_of(uint32_t site) { return FIRST_PC + site * 16; }
 
-void *model_address(uint32_t place) { return (void *)(0x5555550000 + (uintptr_t)place * 48 / 16 * 16); }
+void *model_address(uint32_t place) {
+    return (void *)(0x5555550000 + (uintptr_t)place * 48 / 16 * 16);
+}
 
 /* ---- the recorder's side ------------------------------------------------------------------------ */
 
-static struct hg_caller script_caller(struct model_thread *t, uint32_t site) {
-    script_frame(frame_of(site));
-    struct hg_caller caller = {frame_of(site), (uintptr_t)&caller, (uintptr_t)&caller};
-    CHECK(hg_recorder_enter(&caller, true) == t->thread);
-    return caller;
+static struct hg_frame enter(struct model_thread *t, uint32_t site) {
+    struct hg_frame frame = script_frame(pc_of(site));
+    CHECK(hg_recorder_enter(&frame, true) == t->thread);
+    return frame;
 }
 
 static struct hg_taken take(struct model_thread *t, const struct model_block *block,
@@ -77,9 +78,9 @@ static void remember(struct heap_model *m, struct model_thread *t, uint32_t plac
 
 void model_allocate(struct heap_model *m, struct model_thread *t, uint32_t place, uint32_t site,
                     uint64_t size) {
-    struct hg_caller caller = script_caller(t, site);
+    struct hg_frame frame = enter(t, site);
     CHECK(!m->blocks[place].live);
-    hg_recorder_allocated(t->thread, &caller, model_address(place), size);
+    hg_recorder_allocated(t->thread, &frame, model_address(place), size);
     hg_recorder_leave(t->thread);
     arrive(m, &m->blocks[place], site, size);
     remember(m, t, place);
@@ -106,12 +107,12 @@ static void count_temporary(struct heap_model *m, struct model_thread *t, uint32
 
 void model_free(struct heap_model *m, struct model_thread *t, uint32_t place) {
     struct model_block *block = &m->blocks[place];
-    struct hg_caller caller = script_caller(t, block->site);
+    struct hg_frame frame = enter(t, block->site);
     if (place % 4) {
-        hg_recorder_freeing(t->thread, &caller, model_address(place));
+        hg_recorder_freeing(t->thread, &frame, model_address(place));
     } else { /* by realloc to nothing */
         struct hg_taken taken = take(t, block, place);
-        hg_recorder_freed(t->thread, &caller, model_address(place), &taken);
+        hg_recorder_freed(t->thread, &frame, model_address(place), &taken);
     }
     hg_recorder_leave(t->thread);
     depart(m, block);
@@ -121,9 +122,9 @@ void model_free(struct heap_model *m, struct model_thread *t, uint32_t place) {
 
 void model_resize(struct heap_model *m, struct model_thread *t, uint32_t from, uint32_t to,
                   uint32_t site, uint64_t size) {
-    struct hg_caller caller = script_caller(t, site);
+    struct hg_frame frame = enter(t, site);
     struct hg_taken taken = take(t, &m->blocks[from], from);
-    hg_recorder_resized(t->thread, &caller, model_address(from), &taken, model_address(to), size);
+    hg_recorder_resized(t->thread, &frame, model_address(from), &taken, model_address(to), size);
     hg_recorder_leave(t->thread);
     m->sites[m->blocks[from].site].away++;
     depart(m, &m->blocks[from]);
@@ -136,7 +137,7 @@ void model_resize(struct heap_model *m, struct model_thread *t, uint32_t from, u
 }
 
 void model_fail_to_resize(struct model_thread *t, uint32_t place) {
-    script_caller(t, 0);
+    enter(t, 0);
     struct hg_taken taken = hg_recorder_take(t->thread, model_address(place));
     hg_recorder_kept(t->thread, model_address(place), &taken);
     hg_recorder_leave(t->thread);
@@ -185,8 +186,8 @@ static uint32_t *sites_by_number(const struct reader *reader) {
     for (uint32_t id = 2; id < reader->header.sites; id++) {
         uint32_t node = ((const struct hg_site *)sites.records)[id].node;
         uint64_t address = ((const struct hg_node *)nodes.records)[node].address;
-        CHECK(address >= FIRST_FRAME && address < frame_of(MODEL_SITES));
-        numbers[id] = (uint32_t)(address - FIRST_FRAME) / 16;
+        CHECK(address >= FIRST_PC && address < pc_of(MODEL_SITES));
+        numbers[id] = (uint32_t)(address - FIRST_PC) / 16;
     }
     free(nodes.records);
     free(sites.records);

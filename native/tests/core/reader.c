@@ -22,8 +22,7 @@ void *reader_bytes(const struct reader *reader, uint64_t offset, uint64_t length
 static void add_block(struct reader *reader, uint64_t offset) {
     struct hg_directory *head = reader_bytes(reader, offset, sizeof *head);
     uint64_t used = head->count < head->capacity ? head->count : head->capacity;
-    struct hg_extent *entries =
-        reader_bytes(reader, offset + sizeof *head, used * sizeof *entries);
+    struct hg_extent *entries = reader_bytes(reader, offset + sizeof *head, used * sizeof *entries);
     reader->extents =
         realloc(reader->extents, (reader->count + used + 1) * sizeof *reader->extents);
     for (uint64_t i = 0; i < used; i++) {
@@ -111,8 +110,8 @@ static void read_segment(const struct reader *reader, const struct hg_extent *e,
     struct hg_large *slots = reader_bytes(reader, e->offset, e->length);
     for (uint64_t i = 0; i < e->length / sizeof *slots; i++) {
         if (slots[i].address <= 1) continue;
-        append(blocks, (struct live_block){slots[i].address, slots[i].size, slots[i].site,
-                                           slots[i].birth});
+        append(blocks,
+               (struct live_block){slots[i].address, slots[i].size, slots[i].site, slots[i].birth});
         blocks->large++;
     }
     free(slots);
@@ -208,8 +207,8 @@ uint64_t reader_losses(const struct reader *reader, enum hg_loss loss) {
 }
 
 struct hg_arena *reader_arena(const struct reader *reader, enum hg_kind kind) {
-    uint32_t active = kind == HG_KIND_TIMELINE ? reader->header.timeline_arena
-                                               : reader->header.snapshots_arena;
+    uint32_t active =
+        kind == HG_KIND_TIMELINE ? reader->header.timeline_arena : reader->header.snapshots_arena;
     for (size_t i = 0; i < reader->count; i++) {
         const struct hg_extent *e = &reader->extents[i];
         if (e->kind == (uint32_t)kind && e->first == active) {

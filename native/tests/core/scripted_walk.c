@@ -1,7 +1,6 @@
 #include "scripted_walk.h"
 
 #include "modules.h"
-#include "transcript.h"
 
 __thread struct scripted_stack tls_next_stack;
 uint32_t g_unload_checks;
@@ -16,14 +15,9 @@ const struct hg_code *hg_modules_find(uintptr_t address) {
     (void)address;
     return NULL;
 }
-
-/* No stack ever shares anything with the last one. */
-uint32_t hg_transcript_walk(struct hg_transcript *transcript, struct hg_child_entry *children,
-                            struct hg_walker *walker, const struct hg_caller *caller,
-                            uint32_t standing, uint32_t limit, uint64_t now_ns) {
-    (void)transcript, (void)children, (void)walker, (void)caller, (void)standing, (void)limit;
-    (void)now_ns;
-    return 0;
+const struct hg_code *hg_modules_find_for(uintptr_t address, uintptr_t caller) {
+    (void)caller;
+    return hg_modules_find(address);
 }
 
 void hg_walk(struct hg_walker *walker, const struct hg_caller *caller, uint32_t limit) {
@@ -34,8 +28,9 @@ void hg_walk(struct hg_walker *walker, const struct hg_caller *caller, uint32_t 
     for (uint32_t i = 0; i < walker->depth; i++) walker->frames[i] = next->frames[i];
 }
 
-void script_frame(uintptr_t frame) {
+struct hg_frame script_frame(uintptr_t pc) {
     tls_next_stack.depth = 1;
     tls_next_stack.end = 0;
-    tls_next_stack.frames[0] = frame;
+    tls_next_stack.frames[0] = pc;
+    return (struct hg_frame){.bp = 0, .pc = pc};
 }

@@ -1,4 +1,5 @@
-/* Stands in for the unwinder: every walk finds the stack that the test has put here. */
+/* Stands in for the unwinder: every walk finds the stack that the test has put here. As it never
+ * says where the thread's stack lies, no walk is ever taken from a transcript. */
 #ifndef HG_SCRIPTED_WALK_H
 #define HG_SCRIPTED_WALK_H
 
@@ -13,7 +14,8 @@ struct scripted_stack {
 extern __thread struct scripted_stack tls_next_stack;
 extern uint32_t g_unload_checks; /* calls of hg_modules_check_unloaded() */
 
-/* The next walks of this thread find a stack of one frame. */
-void script_frame(uintptr_t frame);
+/* The next walks of this thread find a stack of one frame; what a hook called from there finds at
+ * its frame address. */
+struct hg_frame script_frame(uintptr_t pc);
 
 #endif

@@ -13,13 +13,13 @@
 #define CHECK(condition) \
     ((condition) ? (void)0 : test_fail(__FILE__, __LINE__, "not true: %s", #condition))
 
-#define CHECK_EQUAL(got, wanted)                                                              \
-    do {                                                                                      \
-        int64_t got_ = (int64_t)(got), wanted_ = (int64_t)(wanted);                           \
-        if (got_ != wanted_) {                                                                \
-            test_fail(__FILE__, __LINE__, "%s is %ld (0x%lx), not %ld (0x%lx)", #got, got_,   \
-                      got_, wanted_, wanted_);                                                \
-        }                                                                                     \
+#define CHECK_EQUAL(got, wanted)                                                                  \
+    do {                                                                                          \
+        int64_t got_ = (int64_t)(got), wanted_ = (int64_t)(wanted);                               \
+        if (got_ != wanted_) {                                                                    \
+            test_fail(__FILE__, __LINE__, "%s is %ld (0x%lx), not %ld (0x%lx)", #got, got_, got_, \
+                      wanted_, wanted_);                                                          \
+        }                                                                                         \
     } while (0)
 
 #define CHECK_TEXT(got, wanted) test_check_text(__FILE__, __LINE__, #got, got, wanted)

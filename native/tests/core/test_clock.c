@@ -8,7 +8,8 @@
 #define LAST_CODE ((1u << HG_LEDGER_BIRTH_BITS) - 1)
 #define TICK_NS (UINT64_C(1) << HG_TICK_SHIFT)
 #define EXACT_TICKS (UINT64_C(2) << HG_BIRTH_MANTISSA_BITS)
-#define MOST_TICK_BITS (HG_BIRTH_MANTISSA_BITS + (1u << (HG_LEDGER_BIRTH_BITS - HG_BIRTH_MANTISSA_BITS)) - 1)
+#define MOST_TICK_BITS \
+    (HG_BIRTH_MANTISSA_BITS + (1u << (HG_LEDGER_BIRTH_BITS - HG_BIRTH_MANTISSA_BITS)) - 1)
 
 /* As format.h says it, written anew. */
 static uint64_t ticks_by_the_book(uint32_t code) {

@@ -24,8 +24,8 @@ struct model {
 };
 
 static struct hg_block random_block(struct random *r) {
-    uint64_t size = random_below(r, 8) ? random_below(r, HG_LEDGER_SMALL_LIMIT)
-                                       : random_of_bits(r, 47);
+    uint64_t size =
+        random_below(r, 8) ? random_below(r, HG_LEDGER_SMALL_LIMIT) : random_of_bits(r, 47);
     return (struct hg_block){.size = size,
                              .site = 1 + (uint32_t)random_below(r, HG_MAX_SITES - 1),
                              .birth = (uint32_t)random_below(r, 1u << HG_LEDGER_BIRTH_BITS)};

@@ -27,28 +27,22 @@
 
 /* ---- what a hook does ----------------------------------------------------------------------------- */
 
-static struct hg_caller caller_here(void) {
-    uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
-    script_frame(0x401000);
-    return (struct hg_caller){0x401000, sp & ~(uintptr_t)15, sp};
-}
-
 /* One recorded malloc(); whether it was. */
 static bool allocate(void **block, size_t size) {
-    struct hg_caller caller = caller_here();
-    struct hg_thread *thread = hg_recorder_enter(&caller, true);
+    struct hg_frame frame = script_frame(0x401000);
+    struct hg_thread *thread = hg_recorder_enter(&frame, true);
     *block = malloc(size);
     if (!thread) return false;
-    hg_recorder_allocated(thread, &caller, *block, size);
+    hg_recorder_allocated(thread, &frame, *block, size);
     hg_recorder_leave(thread);
     return true;
 }
 
 static bool release(void *block) {
-    struct hg_caller caller = caller_here();
-    struct hg_thread *thread = hg_recorder_enter(&caller, false);
+    struct hg_frame frame = script_frame(0x401000);
+    struct hg_thread *thread = hg_recorder_enter(&frame, false);
     if (!thread) return false;
-    hg_recorder_freeing(thread, &caller, block);
+    hg_recorder_freeing(thread, &frame, block);
     hg_recorder_leave(thread);
     return true;
 }
@@ -337,26 +331,26 @@ static void not_followed(void) {
 /* ---- inside a hook already ------------------------------------------------------------------------- */
 
 static void nest(void) {
-    void *block;
+    static struct hg_frame signal_stack;
+    struct hg_frame frames[300] = {{0, 0x401000}}; /* of hooks, the innermost first */
+    const struct hg_frame *inner = &frames[0], *outer = &frames[299];
     allocate_once();
     struct hg_thread *thread = tls_thread;
-    thread->walker.stack_lo = (uintptr_t)&block - 100000; /* as the walk would have found it */
-    thread->walker.stack_hi = (uintptr_t)&block + 100000;
-    struct hg_caller outer = {0x401000, ((uintptr_t)&block & ~(uintptr_t)15), 0};
-    struct hg_caller inner = {0x402000, outer.sp - 4096, 0}, foreign = {0x402000, 0x1000, 0};
+    thread->walker.stack_lo = (uintptr_t)frames - 100000; /* as the walk would have found it */
+    thread->walker.stack_hi = (uintptr_t)frames + 100000;
 
-    CHECK(hg_recorder_enter(&outer, true) == thread);
-    CHECK(hg_recorder_enter(&inner, true) == NULL);
+    CHECK(hg_recorder_enter(outer, true) == thread);
+    CHECK(hg_recorder_enter(inner, true) == NULL);
     CHECK_EQUAL(thread->record->losses[HG_LOSS_REENTRANT], 1);
-    CHECK(hg_recorder_enter(&inner, false) == NULL); /* frees are not allocations lost */
+    CHECK(hg_recorder_enter(inner, false) == NULL); /* frees are not allocations lost */
     CHECK_EQUAL(thread->record->losses[HG_LOSS_REENTRANT], 1);
-    CHECK(hg_recorder_enter(&foreign, true) == NULL); /* on a signal stack */
+    CHECK(hg_recorder_enter(&signal_stack, true) == NULL);
     CHECK_EQUAL(thread->record->losses[HG_LOSS_REENTRANT], 2);
     hg_recorder_leave(thread);
 
     /* A hook that was left by longjmp(): who calls from further out is not inside it. */
-    CHECK(hg_recorder_enter(&inner, true) == thread);
-    CHECK(hg_recorder_enter(&outer, true) == thread);
+    CHECK(hg_recorder_enter(inner, true) == thread);
+    CHECK(hg_recorder_enter(outer, true) == thread);
     CHECK_EQUAL(thread->record->losses[HG_LOSS_REENTRANT], 2);
     hg_recorder_leave(thread);
 }

@@ -42,7 +42,9 @@ void *calloc(size_t n, size_t size) { return forbid("calloc"), __libc_calloc(n, 
 void *realloc(void *p, size_t size) { return forbid("realloc"), __libc_realloc(p, size); }
 void free(void *p) { forbid("free"), __libc_free(p); }
 void *memalign(size_t a, size_t size) { return forbid("memalign"), __libc_memalign(a, size); }
-void *aligned_alloc(size_t a, size_t size) { return forbid("aligned_alloc"), __libc_memalign(a, size); }
+void *aligned_alloc(size_t a, size_t size) {
+    return forbid("aligned_alloc"), __libc_memalign(a, size);
+}
 int posix_memalign(void **out, size_t a, size_t size) {
     forbid("posix_memalign");
     *out = __libc_memalign(a, size);
@@ -50,22 +52,22 @@ int posix_memalign(void **out, size_t a, size_t size) {
 }
 
 /* Names that libc has to go on serving for the test itself. */
-#define FORBID(type, name, parameters, arguments)                        \
-    type name parameters {                                               \
-        static type(*real) parameters;                                   \
-        forbid(#name);                                                   \
-        if (!real) real = (type(*) parameters)dlsym(RTLD_NEXT, #name);   \
-        return real arguments;                                           \
+#define FORBID(type, name, parameters, arguments)                      \
+    type name parameters {                                             \
+        static type(*real) parameters;                                 \
+        forbid(#name);                                                 \
+        if (!real) real = (type(*) parameters)dlsym(RTLD_NEXT, #name); \
+        return real arguments;                                         \
     }
 FORBID(char *, getenv, (const char *name), (name))
 FORBID(FILE *, fopen, (const char *path, const char *mode), (path, mode))
 FORBID(int, fputs, (const char *text, FILE *file), (text, file))
 FORBID(size_t, fwrite, (const void *p, size_t size, size_t n, FILE *file), (p, size, n, file))
-FORBID(int, vfprintf, (FILE *file, const char *format, va_list list), (file, format, list))
+FORBID(int, vfprintf, (FILE * file, const char *format, va_list list), (file, format, list))
 FORBID(int, vsnprintf, (char *to, size_t size, const char *format, va_list list),
        (to, size, format, list))
-FORBID(int, pthread_mutex_lock, (pthread_mutex_t *mutex), (mutex))
-FORBID(int, pthread_rwlock_rdlock, (pthread_rwlock_t *lock), (lock))
+FORBID(int, pthread_mutex_lock, (pthread_mutex_t * mutex), (mutex))
+FORBID(int, pthread_rwlock_rdlock, (pthread_rwlock_t * lock), (lock))
 
 /* Everything between is the recorder's work. */
 #define WORK(call)           \
@@ -77,33 +79,33 @@ FORBID(int, pthread_rwlock_rdlock, (pthread_rwlock_t *lock), (lock))
 
 static struct hg_thread *g_thread;
 
-static void allocate(uintptr_t frame, uintptr_t address, size_t size) {
-    struct hg_caller caller = {frame, 0x7000, 0x7000};
-    script_frame(frame);
-    WORK(g_thread = hg_recorder_enter(&caller, true);
-         hg_recorder_allocated(g_thread, &caller, (void *)address, size);
+static void allocate(uintptr_t pc, uintptr_t address, size_t size) {
+    struct hg_frame frame = script_frame(pc);
+    WORK(g_thread = hg_recorder_enter(&frame, true);
+         hg_recorder_allocated(g_thread, &frame, (void *)address, size);
          hg_recorder_leave(g_thread));
 }
 
 static void release(uintptr_t address) {
-    struct hg_caller caller = {0x401000, 0x7000, 0x7000};
-    WORK(g_thread = hg_recorder_enter(&caller, false);
-         hg_recorder_freeing(g_thread, &caller, (void *)address);
-         hg_recorder_leave(g_thread));
+    struct hg_frame frame = script_frame(0x401000);
+    WORK(g_thread = hg_recorder_enter(&frame, false);
+         hg_recorder_freeing(g_thread, &frame, (void *)address); hg_recorder_leave(g_thread));
 }
 
 enum outcome { RESIZED, KEPT, FREED };
 
 static void resize(uintptr_t from, uintptr_t to, size_t size, enum outcome outcome) {
-    struct hg_caller caller = {0x402000, 0x7000, 0x7000};
-    script_frame(0x402000);
-    WORK(g_thread = hg_recorder_enter(&caller, true);
-         struct hg_taken taken = hg_recorder_take(g_thread, (void *)from); switch (outcome) {
-             case KEPT: hg_recorder_kept(g_thread, (void *)from, &taken); break;
-             case FREED: hg_recorder_freed(g_thread, &caller, (void *)from, &taken); break;
-             case RESIZED:
-                 hg_recorder_resized(g_thread, &caller, (void *)from, &taken, (void *)to, size);
-         } hg_recorder_leave(g_thread));
+    struct hg_frame frame = script_frame(0x402000);
+    void *block = (void *)from;
+    struct hg_taken taken;
+    WORK(g_thread = hg_recorder_enter(&frame, true));
+    WORK(taken = hg_recorder_take(g_thread, block));
+    switch (outcome) {
+    case KEPT: WORK(hg_recorder_kept(g_thread, block, &taken)); break;
+    case FREED: WORK(hg_recorder_freed(g_thread, &frame, block, &taken)); break;
+    case RESIZED: WORK(hg_recorder_resized(g_thread, &frame, block, &taken, (void *)to, size));
+    }
+    WORK(hg_recorder_leave(g_thread));
 }
 
 static uintptr_t address_of(uint32_t i) { return 0x10000000 + (uintptr_t)i * 4096; }
@@ -111,7 +113,7 @@ static uintptr_t address_of(uint32_t i) { return 0x10000000 + (uintptr_t)i * 409
 /* The interposition must be able to fail at all. */
 static void call_malloc_at_work(void *argument) {
     (void)argument;
-    fclose(stderr); /* what it says is not for the eyes */
+    fclose(stderr);                              /* what it says is not for the eyes */
     void *(*volatile allocate)(size_t) = malloc; /* or the compiler leaves it out */
     WORK(allocate(10));
 }
@@ -161,13 +163,12 @@ static void live_and_die(void *argument) {
     setenv("HEAPGLASS_OUT", test_path("life.%p"), 1);
     setenv("HEAPGLASS_DEPTH", "nonsense", 1); /* so that something is said */
     hg_real_resolve();
-    struct hg_caller caller = {0x401000, 0x7000, 0x7000};
+    struct hg_frame frame = script_frame(0x401000);
     struct hg_thread *thread;
     void *block = malloc(100);
-    script_frame(0x401000);
-    WORK(thread = hg_recorder_enter(&caller, true));
+    WORK(thread = hg_recorder_enter(&frame, true));
     CHECK(thread != NULL);
-    WORK(hg_recorder_allocated(thread, &caller, block, 100); hg_recorder_leave(thread));
+    WORK(hg_recorder_allocated(thread, &frame, block, 100); hg_recorder_leave(thread));
     WORK(hg_lifecycle_execing(); hg_lifecycle_exec_failed(); hg_lifecycle_exiting(0));
     CHECK_EQUAL(g_header->state, HG_STATE_EXITED);
 }

@@ -56,17 +56,18 @@ struct variable {
     const char *expected; /* as the line says it */
 };
 
-static const struct variable
-    g_depth = {"HEAPGLASS_DEPTH", &g_options.depth, 4, "a number of frames from 1 to 4096"},
-    g_follow = {"HEAPGLASS_FOLLOW", &g_options.follow, 1, "0 or 1"},
-    g_quiet = {"HEAPGLASS_QUIET", &g_options.quiet, 1, "0 or 1"},
-    g_snapshot = {"HEAPGLASS_SNAPSHOT", &g_options.snapshot_ns, 8,
-                  "a number of seconds such as 1 or 0.5 (0: none)"},
-    g_churn = {"HEAPGLASS_CHURN", &g_options.churn_bytes, 8,
-               "a size such as 1048576 or 64M (0: none)"},
-    g_memory = {"HEAPGLASS_MEMORY", &g_options.memory_budget, 8,
-                "a size of at least 4M such as 64M"},
-    g_session = {"HEAPGLASS_SESSION", &g_options.session, 8, "16 hexadecimal digits"};
+static const struct variable g_depth = {"HEAPGLASS_DEPTH", &g_options.depth, 4,
+                                        "a number of frames from 1 to 4096"},
+                             g_follow = {"HEAPGLASS_FOLLOW", &g_options.follow, 1, "0 or 1"},
+                             g_quiet = {"HEAPGLASS_QUIET", &g_options.quiet, 1, "0 or 1"},
+                             g_snapshot = {"HEAPGLASS_SNAPSHOT", &g_options.snapshot_ns, 8,
+                                           "a number of seconds such as 1 or 0.5 (0: none)"},
+                             g_churn = {"HEAPGLASS_CHURN", &g_options.churn_bytes, 8,
+                                        "a size such as 1048576 or 64M (0: none)"},
+                             g_memory = {"HEAPGLASS_MEMORY", &g_options.memory_budget, 8,
+                                         "a size of at least 4M such as 64M"},
+                             g_session = {"HEAPGLASS_SESSION", &g_options.session, 8,
+                                          "16 hexadecimal digits"};
 
 static uint64_t value_of(const struct variable *v) {
     uint64_t value = 0;
@@ -204,7 +205,7 @@ static void lookup(void) {
 /* As given, each with its NUL; one that does not fit whole is left out. */
 static void list(void) {
     char *variables[] = {"X_HEAPGLASS_A=1", "HEAPGLASS_A=12", "HEAPGLASS_LONG=xxxxxxxxxxxxxxxxxx",
-                         "PATH=/", "HEAPGLASS_B=", NULL};
+                         "PATH=/",          "HEAPGLASS_B=",   NULL};
     char **saved = environ;
     char buffer[32];
     memset(buffer, '#', sizeof buffer);

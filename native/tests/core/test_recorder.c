@@ -22,19 +22,14 @@ static struct model_thread start_model(uint32_t granule_shift) {
     return (struct model_thread){.thread = begin_events(granule_shift)};
 }
 
-static struct hg_caller caller_of(uintptr_t frame) {
-    script_frame(frame);
-    return (struct hg_caller){frame, 0x7000, 0x7000};
+static void allocate(struct hg_thread *thread, uintptr_t pc, uintptr_t address, size_t size) {
+    struct hg_frame frame = script_frame(pc);
+    hg_recorder_allocated(thread, &frame, (void *)address, size);
 }
 
-static void allocate(struct hg_thread *thread, uintptr_t frame, uintptr_t address, size_t size) {
-    struct hg_caller caller = caller_of(frame);
-    hg_recorder_allocated(thread, &caller, (void *)address, size);
-}
-
-static void release(struct hg_thread *thread, uintptr_t frame, uintptr_t address) {
-    struct hg_caller caller = caller_of(frame);
-    hg_recorder_freeing(thread, &caller, (void *)address);
+static bool release(struct hg_thread *thread, uintptr_t pc, uintptr_t address) {
+    struct hg_frame frame = script_frame(pc);
+    return hg_recorder_freeing(thread, &frame, (void *)address);
 }
 
 static void random_events(void) {
@@ -55,10 +50,10 @@ static void random_events(void) {
 
 static void unknown_frees(void) {
     struct hg_thread *thread = begin_events(5);
-    release(thread, 0x401000, 0x10020);
+    CHECK(!release(thread, 0x401000, 0x10020));
     CHECK_EQUAL(thread->record->losses[HG_LOSS_UNKNOWN_FREE], 1);
     g_header->flags |= HG_FLAG_FORKED;
-    release(thread, 0x401000, 0x10020);
+    CHECK(!release(thread, 0x401000, 0x10020));
     CHECK_EQUAL(thread->record->losses[HG_LOSS_UNKNOWN_FREE], 1);
     CHECK_EQUAL(thread->record->losses[HG_LOSS_INHERITED_FREE], 1);
     CHECK_EQUAL(thread->record->frees, 0);
@@ -92,11 +87,11 @@ static void missed_frees(void) {
 
 static void cut_stacks_are_counted(void) {
     struct hg_thread *thread = begin_events(5);
-    struct hg_caller caller = caller_of(0x401000);
+    struct hg_frame frame = script_frame(0x401000);
     for (uint32_t end = HG_PSEUDO_DEPTH; end <= HG_PSEUDO_BAD_RULE; end++) {
         for (uint32_t i = 0; i < end; i++) {
             tls_next_stack.end = end;
-            hg_recorder_allocated(thread, &caller, (void *)(0x30000 + (end * 10 + i) * 64ul), 8);
+            hg_recorder_allocated(thread, &frame, (void *)(0x30000 + (end * 10 + i) * 64ul), 8);
         }
     }
     for (uint32_t end = HG_PSEUDO_DEPTH; end <= HG_PSEUDO_BAD_RULE; end++) {
@@ -109,11 +104,11 @@ static void cut_stacks_are_counted(void) {
 
 static void depth_limit(void) {
     struct hg_thread *thread = begin_events(5);
-    struct hg_caller caller = caller_of(0x401000);
+    struct hg_frame frame = script_frame(0x401000);
     for (uint32_t i = 0; i < 500; i++) tls_next_stack.frames[i] = 0x401000 + i;
     tls_next_stack.depth = 500;
     g_options.depth = 40;
-    hg_recorder_allocated(thread, &caller, (void *)0x40000, 8);
+    hg_recorder_allocated(thread, &frame, (void *)0x40000, 8);
     CHECK_EQUAL(thread->record->losses[HG_LOSS_STACK_DEPTH], 1);
     CHECK_EQUAL(g_header->nodes, 1 + 1 + 1 + 40); /* root, "other", "cut here", the frames */
     reset_options();
@@ -171,9 +166,9 @@ static void check_full(struct hg_thread *thread, uint64_t allocations, uint64_t 
     CHECK_EQUAL(blocks.count, arrived - left);
     CHECK_EQUAL(block_bytes, live_bytes);
     CHECK_EQUAL(reader.header.live_flushed + record->unflushed, live_bytes);
-    CHECK_EQUAL(arrived + record->losses[HG_LOSS_LEDGER_FULL] +
-                    record->losses[HG_LOSS_COUNTERS_FULL],
-                allocations);
+    CHECK_EQUAL(
+        arrived + record->losses[HG_LOSS_LEDGER_FULL] + record->losses[HG_LOSS_COUNTERS_FULL],
+        allocations);
     CHECK_EQUAL(left + record->losses[HG_LOSS_UNKNOWN_FREE], frees);
     CHECK(reader.header.file_reserved_bytes <= reader.header.memory_budget);
     free(sums);
@@ -206,10 +201,10 @@ static void full_realloc(void) {
     }
     uint64_t resized = 0;
     for (uint32_t i = 0; i < 20; i++, resized++) {
-        struct hg_caller caller = caller_of(0x401000);
+        struct hg_frame frame = script_frame(0x401000);
         struct hg_taken taken = hg_recorder_take(thread, (void *)crowd_address(i));
         CHECK(taken.block.site != 0);
-        hg_recorder_resized(thread, &caller, (void *)crowd_address(i), &taken,
+        hg_recorder_resized(thread, &frame, (void *)crowd_address(i), &taken,
                             (void *)crowd_address(CROWD + 1000 * i), 50);
     }
     CHECK(thread->record->losses[HG_LOSS_LEDGER_FULL] >= 1 + resized);
@@ -241,7 +236,7 @@ static void hand_around(void *argument, uint32_t number) {
         g_bytes[number] += size_at(address);
         g_events[number]++;
         uintptr_t other = hg_exchange(&g_handed[random_below(&r, SHARED_PLACES)], address);
-        if (other) release(thread, 0x401000, other);
+        CHECK(!other || release(thread, 0x401000, other));
         hg_recorder_leave(thread);
     }
 }

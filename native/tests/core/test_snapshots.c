@@ -14,6 +14,7 @@
 #include "fixture.h"
 #include "options.h"
 #include "reader.h"
+#include "recorder.h"
 #include "recording.h"
 #include "sites.h"
 #include "stacks.h"
@@ -496,6 +497,7 @@ static void change_and_take(void *argument, uint32_t number) {
     for (uint32_t i = 0; i < 3000; i++) {
         tell_recorder(thread, 1 + (uint32_t)random_below(&r, SITES - 1), true, 10);
         if (i % 16 == 0) hg_snapshots_tick(thread, 0, i * 100000ul);
+        hg_recorder_leave(thread);
     }
 }
 

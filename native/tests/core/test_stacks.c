@@ -248,10 +248,12 @@ static void retire_or_insert(void *argument, uint32_t number) {
 
 static void retires_under_way(void) {
     struct tree tree;
+    uint32_t sites[500];
     start_stacks();
     run_threads(THREADS, retire_or_insert, NULL);
+    for (uint32_t i = 0; i < 500; i++) sites[i] = site_of(i);
     open_tree(&tree);
-    for (uint32_t i = 0; i < 500; i++) check_number(&tree, site_of(i), i);
+    for (uint32_t i = 0; i < 500; i++) check_number(&tree, sites[i], i);
     check_parents_precede(&tree);
     close_tree(&tree);
 }

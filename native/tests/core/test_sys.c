@@ -99,8 +99,8 @@ static void mapped_file(void) {
 }
 
 static void readable(void) {
-    uint8_t *pages = mmap(NULL, 3 * HG_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                          -1, 0);
+    uint8_t *pages =
+        mmap(NULL, 3 * HG_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK_EQUAL(mprotect(pages + HG_PAGE, HG_PAGE, PROT_NONE), 0);
     CHECK(hg_sys_readable((uintptr_t)pages));
     CHECK(hg_sys_readable((uintptr_t)pages + HG_PAGE - 8));

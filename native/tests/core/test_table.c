@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "options.h"
 #include "fixture.h"
+#include "options.h"
 #include "reader.h"
 #include "recording.h"
 #include "test.h"

@@ -185,11 +185,10 @@ static void refused(void) {
 static void live_and_allocate(void *argument, uint32_t number) {
     uint32_t generation = *(const uint32_t *)argument;
     struct hg_thread *thread = attach_as(number % 2 ? "odd" : "even");
-    struct hg_caller caller = {0x401000, 0x7000, 0x7000};
-    script_frame(0x401000 + number);
+    struct hg_frame frame = script_frame(0x401000 + number);
     for (uint32_t i = 0; i < 50; i++) {
         uintptr_t address = 0x60000000 + ((generation * 8 + number) * 50 + i) * 64ul;
-        hg_recorder_allocated(thread, &caller, (void *)address, 100);
+        hg_recorder_allocated(thread, &frame, (void *)address, 100);
         hg_recorder_leave(thread);
         if (i % 10 == 0) CHECK(hg_threads_totals().allocations > 0);
     }
