@@ -6,10 +6,7 @@
 #include <stddef.h>
 
 #include "real.h"
-#include "recorder.h"
-
-/* This hook's frame. Only in the hook itself, never in a helper. */
-#define FRAME() ((const struct hg_frame *)__builtin_frame_address(0))
+#include "release.h"
 
 /* An allocating hook: `call` gives the block or NULL, `bytes` is what was asked for. */
 #define ALLOCATE(call, bytes)                                                              \
@@ -49,41 +46,22 @@ HG_EXPORT int posix_memalign(void **out, size_t alignment, size_t size) {
     return result;
 }
 
-/* A block nothing is known of may be from the time before the real allocator was found. */
-static HG_NOINLINE void release_unknown(void *block) {
-    if (!hg_real_is_arena(block)) g_real.free(block);
-}
-
-HG_INLINE void release(void *block, const struct hg_frame *frame) {
-    if (!block) return;
-    struct hg_thread *thread = hg_recorder_enter(frame, false);
-    if (HG_UNLIKELY(!thread)) {
-        release_unknown(block);
-        return;
-    }
-    bool known = hg_recorder_freeing(thread, frame, block);
-    hg_thread_be(thread, HG_THREAD_IN_ALLOCATOR, hg_frame_sp(frame));
-    if (HG_LIKELY(known)) g_real.free(block);
-    else release_unknown(block);
-    hg_recorder_leave(thread);
-}
-
 HG_EXPORT void free(void *block) {
-    release(block, FRAME());
+    hg_release(block, FRAME());
 }
 
 HG_EXPORT void cfree(void *block) {
-    release(block, FRAME());
+    hg_release(block, FRAME());
 }
 
 HG_EXPORT void free_sized(void *block, size_t size) {
     (void)size;
-    release(block, FRAME());
+    hg_release(block, FRAME());
 }
 
 HG_EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size) {
     (void)alignment, (void)size;
-    release(block, FRAME());
+    hg_release(block, FRAME());
 }
 
 /* realloc and reallocarray after their special cases: `from` and `size` are not zero. */

@@ -219,7 +219,7 @@ static bool write_sites(const struct hg_point *totals) {
     end(&w);
     for (struct cursor c = open_cursor(w.snapshot); c.site != UINT32_MAX; step(&c)) {
         struct values *previous = previous_of(c.site);
-        *previous = minus(*previous, minus((struct values){0}, c.delta));
+        if (previous) *previous = minus(*previous, minus((struct values){0}, c.delta));
     }
     return true;
 }

@@ -131,7 +131,7 @@ def test_whole_program_agrees_with_binutils(tmp_path: Path) -> None:
     symbols = sorted({line.split()[-1] for line in run("nm", program).splitlines()})
     names = [symbol for symbol in symbols if re.fullmatch(r"_R\w+", symbol)]
     others = run("c++filt", "-s", "rust", text="\n".join(names)).splitlines()
-    assert len(names) > 300
+    assert len(names) > 20
     assert any("values" in name for name in names)
     for name, other in zip(names, others, strict=True):
         assert clean_name(name) == _without_hashes(other)

@@ -1,0 +1,116 @@
+/* operator new and delete, for allocators that bring their own (jemalloc, tcmalloc).
+ *
+ * Where they come from the C++ runtime they call malloc and free, which are hooked: then these only
+ * jump on to it, leaving no frame behind (an exception may pass). Where they belong to the object
+ * that holds the real malloc they go straight to its inside: then they are malloc and free here,
+ * which for such allocators is the same; only failing, with its handlers and exceptions, is left to
+ * them. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stddef.h>
+
+#include "release.h"
+
+typedef void *(*function)();
+
+/* X(name, parameters, arguments): what allocates, ... */
+#define NEWS(X)                                                                                 \
+    X(_Znwm, (size_t size), (size), g_real.malloc(size))                                        \
+    X(_Znam, (size_t size), (size), g_real.malloc(size))                                        \
+    X(_ZnwmRKSt9nothrow_t, (size_t size, const void *tag), (size, tag), g_real.malloc(size))    \
+    X(_ZnamRKSt9nothrow_t, (size_t size, const void *tag), (size, tag), g_real.malloc(size))    \
+    X(_ZnwmSt11align_val_t, (size_t size, size_t align), (size, align),                         \
+      g_real.memalign(align, size))                                                             \
+    X(_ZnamSt11align_val_t, (size_t size, size_t align), (size, align),                         \
+      g_real.memalign(align, size))                                                             \
+    X(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *tag),         \
+      (size, align, tag), g_real.memalign(align, size))                                         \
+    X(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *tag),         \
+      (size, align, tag), g_real.memalign(align, size))
+
+/* ... and what frees. */
+#define DELETES(X)                                                                              \
+    X(_ZdlPv, (void *block), (block))                                                           \
+    X(_ZdaPv, (void *block), (block))                                                           \
+    X(_ZdlPvm, (void *block, size_t size), (block, size))                                       \
+    X(_ZdaPvm, (void *block, size_t size), (block, size))                                       \
+    X(_ZdlPvRKSt9nothrow_t, (void *block, const void *tag), (block, tag))                       \
+    X(_ZdaPvRKSt9nothrow_t, (void *block, const void *tag), (block, tag))                       \
+    X(_ZdlPvSt11align_val_t, (void *block, size_t align), (block, align))                       \
+    X(_ZdaPvSt11align_val_t, (void *block, size_t align), (block, align))                       \
+    X(_ZdlPvmSt11align_val_t, (void *block, size_t size, size_t align), (block, size, align))   \
+    X(_ZdaPvmSt11align_val_t, (void *block, size_t size, size_t align), (block, size, align))   \
+    X(_ZdlPvSt11align_val_tRKSt9nothrow_t, (void *block, size_t align, const void *tag),        \
+      (block, align, tag))                                                                      \
+    X(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *block, size_t align, const void *tag),        \
+      (block, align, tag))
+
+#define NUMBER(name, ...) NUMBER_##name,
+enum { NEWS(NUMBER) DELETES(NUMBER) FUNCTIONS };
+
+#define NAME(name, ...) #name,
+static const char *const names[FUNCTIONS] = {NEWS(NAME) DELETES(NAME)};
+
+static function g_next[FUNCTIONS]; /* NULL: not looked for yet, or not there */
+static bool g_are_allocators;      /* they belong to the object that holds the real malloc */
+
+/* A runtime that came with a dlopen is not behind us in the order of objects. */
+static void *find_loaded_late(const char *name) {
+    static const char *const runtimes[] = {"libstdc++.so.6", "libc++.so.1", "libc++abi.so.1"};
+    for (uint32_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++) {
+        void *runtime = dlopen(runtimes[i], RTLD_LAZY | RTLD_NOLOAD);
+        void *found = runtime ? dlsym(runtime, name) : NULL;
+        if (found) return found;
+    }
+    return NULL;
+}
+
+static HG_NOINLINE function find(uint32_t number) {
+    void *found = dlsym(RTLD_NEXT, names[number]);
+    if (!found) found = find_loaded_late(names[number]);
+    hg_store(&g_next[number], (function)found);
+    return (function)found;
+}
+
+HG_INLINE function next(uint32_t number) {
+    function found = hg_load(&g_next[number]);
+    return HG_LIKELY(found != NULL) ? found : find(number);
+}
+
+/* Not asked with glibc's malloc: a search that fails allocates, in a C program for nothing. */
+__attribute__((constructor)) static void look_up(void) {
+    Dl_info info;
+    hg_real_resolve();
+    if (hg_real_is_glibc()) return;
+    bool known = find(NUMBER__Znwm) && dladdr((void *)g_next[NUMBER__Znwm], &info) != 0;
+    hg_store(&g_are_allocators, known && (uintptr_t)info.dli_fbase == hg_real_base());
+}
+
+/* Without any C++ runtime to hand on to, memory still has to come from somewhere. */
+HG_INLINE bool is_ours(uint32_t number) { return hg_load(&g_are_allocators) || !next(number); }
+
+/* Each is a jump: on to the runtime's, or to a function that is the hook proper, in its place. */
+#define NEW(name, parameters, arguments, call)                                          \
+    static HG_NOINLINE void *own##name parameters {                                     \
+        const struct hg_frame *frame = FRAME();                                         \
+        struct hg_thread *thread = hg_recorder_enter(frame, true);                      \
+        void *block = call;                                                             \
+        if (thread && block) hg_recorder_allocated(thread, frame, block, size);         \
+        if (thread) hg_recorder_leave(thread);                                          \
+        if (block || !next(NUMBER_##name)) return block;                                \
+        return ((void *(*)parameters)next(NUMBER_##name))arguments;                     \
+    }                                                                                   \
+    HG_EXPORT void *name parameters {                                                   \
+        if (HG_UNLIKELY(is_ours(NUMBER_##name))) return own##name arguments;            \
+        return ((void *(*)parameters)g_next[NUMBER_##name])arguments;                   \
+    }
+
+#define DELETE(name, parameters, arguments)                                             \
+    static HG_NOINLINE void own##name(void *block) { hg_release(block, FRAME()); }      \
+    HG_EXPORT void name parameters {                                                    \
+        if (HG_UNLIKELY(is_ours(NUMBER_##name))) own##name(block);                      \
+        else ((void (*)parameters)(void *)g_next[NUMBER_##name])arguments;              \
+    }
+
+NEWS(NEW)
+DELETES(DELETE)
