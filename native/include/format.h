@@ -53,35 +53,36 @@ enum hg_reason {
 /* What was not seen or had to be approximated; indexes hg_thread_record.losses and
  * hg_header.losses. All are numbers of events. */
 enum hg_loss {
-    HG_LOSS_REENTRANT = 0,      /* allocation made while this thread was inside heapglass (a signal handler) */
-    HG_LOSS_LEDGER_FULL = 1,    /* allocation not recorded: no room for its ledger record */
-    HG_LOSS_SITES_FULL = 2,     /* allocation counted under site 1 instead of its own */
-    HG_LOSS_COUNTERS_FULL = 3,  /* event not counted: no room for the site's counters */
-    HG_LOSS_EARLY = 4,          /* allocation before the recording could start */
-    HG_LOSS_MISSED_FREE = 5,    /* block found replaced by a new one: its free was not seen */
-    HG_LOSS_UNKNOWN_FREE = 6,   /* free of a block never recorded */
-    HG_LOSS_INHERITED_FREE = 7, /* free of a block that a forked process got from its parent */
-    HG_LOSS_STACK_DEPTH = 8,    /* stack cut at the depth limit */
-    HG_LOSS_STACK_NO_RULE = 9,  /* stack ended early: code without unwind information */
-    HG_LOSS_STACK_BOUNDS = 10,  /* stack ended early: a frame pointed outside the stack */
+    HG_LOSS_REENTRANT =
+        0, /* allocation made while this thread was inside heapglass (a signal handler) */
+    HG_LOSS_LEDGER_FULL = 1,     /* allocation not recorded: no room for its ledger record */
+    HG_LOSS_SITES_FULL = 2,      /* allocation counted under site 1 instead of its own */
+    HG_LOSS_COUNTERS_FULL = 3,   /* event not counted: no room for the site's counters */
+    HG_LOSS_EARLY = 4,           /* allocation before the recording could start */
+    HG_LOSS_MISSED_FREE = 5,     /* block found replaced by a new one: its free was not seen */
+    HG_LOSS_UNKNOWN_FREE = 6,    /* free of a block never recorded */
+    HG_LOSS_INHERITED_FREE = 7,  /* free of a block that a forked process got from its parent */
+    HG_LOSS_STACK_DEPTH = 8,     /* stack cut at the depth limit */
+    HG_LOSS_STACK_NO_RULE = 9,   /* stack ended early: code without unwind information */
+    HG_LOSS_STACK_BOUNDS = 10,   /* stack ended early: a frame pointed outside the stack */
     HG_LOSS_STACK_BAD_RULE = 11, /* stack ended early: unwind information not understood */
-    HG_LOSS_HISTOGRAM = 12,     /* value not in a histogram: no room for one */
-    HG_LOSS_SNAPSHOT = 13,      /* snapshot skipped or thinned before its time */
-    HG_LOSS_THREAD = 14,        /* event of a thread that no record could be made for */
+    HG_LOSS_HISTOGRAM = 12,      /* value not in a histogram: no room for one */
+    HG_LOSS_SNAPSHOT = 13,       /* snapshot skipped or thinned before its time */
+    HG_LOSS_THREAD = 14,         /* event of a thread that no record could be made for */
     HG_LOSS_COUNT = 15,
 };
 #define HG_LOSS_SLOTS 16u
 
 /* How the recorder did its work; indexes hg_thread_record.stats. */
 enum hg_stat {
-    HG_STAT_WALKS = 0,          /* stacks that were not the thread's last one, unchanged */
-    HG_STAT_FRAMES = 1,         /* frames walked for them */
-    HG_STAT_STACK_MISSES = 2,   /* stacks walked in full and not found in the thread's own cache */
-    HG_STAT_RULE_MISSES = 3,    /* unwind rules parsed */
-    HG_STAT_FOREIGN_WALKS = 4,  /* walks on a stack that is not the thread's own */
-    HG_STAT_SLOW_WALKS = 5,     /* walks redone with every register tracked */
-    HG_STAT_CHECKED = 6,        /* test builds: stacks walked twice to compare */
-    HG_STAT_MISMATCHES = 7,     /* test builds: ... and found different */
+    HG_STAT_WALKS = 0,         /* stacks that were not the thread's last one, unchanged */
+    HG_STAT_FRAMES = 1,        /* frames walked for them */
+    HG_STAT_STACK_MISSES = 2,  /* stacks walked in full and not found in the thread's own cache */
+    HG_STAT_RULE_MISSES = 3,   /* unwind rules parsed */
+    HG_STAT_FOREIGN_WALKS = 4, /* walks on a stack that is not the thread's own */
+    HG_STAT_SLOW_WALKS = 5,    /* walks redone with every register tracked */
+    HG_STAT_CHECKED = 6,       /* test builds: stacks walked twice to compare */
+    HG_STAT_MISMATCHES = 7,    /* test builds: ... and found different */
     HG_STAT_COUNT = 8,
 };
 #define HG_STAT_SLOTS 8u
@@ -190,13 +191,14 @@ struct hg_counters {
     uint8_t size_bucket;     /* the bucket of the first size, plus 1; 0: none yet */
     uint8_t lifetime_bucket; /* likewise for lifetimes */
     uint16_t reserved0;
-    uint64_t temporary; /* freed before the thread's next allocation */
-    uint64_t largest;   /* requested size */
+    uint64_t temporary;         /* freed before the thread's next allocation */
+    uint64_t largest;           /* requested size */
     uint64_t smallest_inverted; /* ~smallest requested size; 0 when there was none */
     uint64_t realloc_in_place;  /* reallocs that arrived here and kept their address */
     uint64_t realloc_moved;     /* reallocs that arrived here and moved */
     uint64_t realloc_away;      /* frees that were the leaving side of a realloc */
-    uint32_t size_histogram;     /* index in HISTOGRAMS of the sizes in other buckets; 0: there are none */
+    uint32_t
+        size_histogram; /* index in HISTOGRAMS of the sizes in other buckets; 0: there are none */
     uint32_t lifetime_histogram; /* likewise */
     uint64_t reserved1[2];
 };
@@ -253,8 +255,8 @@ struct hg_thread_record {
     uint64_t usable_allocated; /* bytes the allocator really set aside */
     uint64_t usable_freed;
     uint64_t temporary;
-    uint64_t reallocs;  /* also counted once each in allocations and frees */
-    int64_t unflushed;  /* live bytes not yet in header.live_flushed */
+    uint64_t reallocs; /* also counted once each in allocations and frees */
+    int64_t unflushed; /* live bytes not yet in header.live_flushed */
     uint64_t stats[HG_STAT_SLOTS];
     uint64_t losses[HG_LOSS_SLOTS];
     uint64_t reserved[26];
@@ -313,13 +315,13 @@ struct hg_header {
     uint32_t exit_signal;
     uint32_t ladder; /* enum hg_ladder */
     uint32_t ladder_reason;
-    uint32_t flags; /* HG_FLAG_* */
+    uint32_t flags;     /* HG_FLAG_* */
     uint64_t ladder_ns; /* ns since start of the last step down */
 
     /* the file */
-    uint64_t capacity;  /* bytes of file it may use */
-    uint64_t used;      /* bytes of file in use, multiple of HG_STEP */
-    uint64_t directory; /* offset of the first directory block */
+    uint64_t capacity;            /* bytes of file it may use */
+    uint64_t used;                /* bytes of file in use, multiple of HG_STEP */
+    uint64_t directory;           /* offset of the first directory block */
     uint64_t file_reserved_bytes; /* bytes of file really reserved: our memory in the file */
     uint64_t private_bytes;       /* our memory outside the file */
 
@@ -349,9 +351,10 @@ struct hg_header {
     uint32_t peak_epoch __attribute__((aligned(64)));
     uint32_t peak_rising; /* the process is at its peak right now */
     uint64_t peak_bytes;
-    uint64_t peak_ns; /* ns since start */
+    uint64_t peak_ns;          /* ns since start */
     uint64_t peak_error_bytes; /* how far peak_bytes may be below the truth */
-    int64_t live_flushed __attribute__((aligned(64))); /* live bytes, but for the threads' `unflushed` */
+    int64_t live_flushed
+        __attribute__((aligned(64))); /* live bytes, but for the threads' `unflushed` */
     uint64_t live_reserved[7];
 
     uint64_t losses[HG_LOSS_SLOTS]; /* those no thread record could be found for */
@@ -359,7 +362,8 @@ struct hg_header {
     /* NUL-terminated, cut where too long */
     char executable[512];
     char working_directory[512];
-    char command_line[1024]; /* arguments, each NUL-terminated; an empty one ends the list early only at the end */
+    char command_line
+        [1024]; /* arguments, each NUL-terminated; an empty one ends the list early only at the end */
     char host[64];
     uint32_t command_line_length;
     uint32_t command_line_cut; /* 1 when arguments are missing */
@@ -367,8 +371,8 @@ struct hg_header {
     char options[256];         /* HEAPGLASS_* as given, NUL-separated */
 };
 
-#define HG_FLAG_FORKED 1u         /* forked without exec from a recorded process */
-#define HG_FLAG_NO_POPULATE 2u    /* kernel without MADV_POPULATE_WRITE: space was reserved up front */
+#define HG_FLAG_FORKED 1u      /* forked without exec from a recorded process */
+#define HG_FLAG_NO_POPULATE 2u /* kernel without MADV_POPULATE_WRITE: space was reserved up front */
 #define HG_FLAG_MULTI_THREADED 4u /* more than one thread was seen */
 #define HG_FLAG_TRUNCATED 8u      /* cut to what is used */
 

@@ -30,7 +30,8 @@ bool hg_arena_reach(struct hg_arena_pair *pair, uint32_t which, uint64_t end) {
     while (pair->reserved[which] < end) {
         uint64_t step = capacity - pair->reserved[which];
         if (step > HG_STEP) step = HG_STEP;
-        if (!hg_recording_reserve(hg_arena_bytes(arena) + pair->reserved[which], step)) return false;
+        if (!hg_recording_reserve(hg_arena_bytes(arena) + pair->reserved[which], step))
+            return false;
         pair->reserved[which] += step;
     }
     return true;
@@ -50,4 +51,6 @@ struct hg_arena *hg_arena_spare(struct hg_arena_pair *pair) {
     return spare;
 }
 
-void hg_arena_flip(struct hg_arena_pair *pair) { hg_store_release(pair->active, 1 - *pair->active); }
+void hg_arena_flip(struct hg_arena_pair *pair) {
+    hg_store_release(pair->active, 1 - *pair->active);
+}

@@ -9,19 +9,19 @@
 #include "release.h"
 
 /* An allocating hook: `call` gives the block or NULL, `bytes` is what was asked for. */
-#define ALLOCATE(call, bytes)                                                              \
-    const struct hg_frame *frame = FRAME();                                                \
-    struct hg_thread *thread = hg_recorder_enter(frame, true);                             \
-    void *block = (call);                                                                  \
-    if (HG_UNLIKELY(!thread)) return block;                                                \
-    if (HG_LIKELY(block != NULL)) hg_recorder_allocated(thread, frame, block, (bytes));    \
-    hg_recorder_leave(thread);                                                             \
+#define ALLOCATE(call, bytes)                                                           \
+    const struct hg_frame *frame = FRAME();                                             \
+    struct hg_thread *thread = hg_recorder_enter(frame, true);                          \
+    void *block = (call);                                                               \
+    if (HG_UNLIKELY(!thread)) return block;                                             \
+    if (HG_LIKELY(block != NULL)) hg_recorder_allocated(thread, frame, block, (bytes)); \
+    hg_recorder_leave(thread);                                                          \
     return block
 
 HG_EXPORT void *malloc(size_t size) { ALLOCATE(g_real.malloc(size), size); }
 
 HG_EXPORT void *calloc(size_t count, size_t size) {
-    ALLOCATE(g_real.calloc(count, size), count *size); /* overflow gives NULL */
+    ALLOCATE(g_real.calloc(count, size), count * size); /* overflow gives NULL */
 }
 
 HG_EXPORT void *aligned_alloc(size_t alignment, size_t size) {
@@ -46,13 +46,9 @@ HG_EXPORT int posix_memalign(void **out, size_t alignment, size_t size) {
     return result;
 }
 
-HG_EXPORT void free(void *block) {
-    hg_release(block, FRAME());
-}
+HG_EXPORT void free(void *block) { hg_release(block, FRAME()); }
 
-HG_EXPORT void cfree(void *block) {
-    hg_release(block, FRAME());
-}
+HG_EXPORT void cfree(void *block) { hg_release(block, FRAME()); }
 
 HG_EXPORT void free_sized(void *block, size_t size) {
     (void)size;
@@ -114,9 +110,7 @@ static void *reallocate(void *from, size_t size, const struct hg_frame *frame) {
     return HG_LIKELY(size) ? resize(from, size, frame) : resize_to_zero(from, frame);
 }
 
-HG_EXPORT void *realloc(void *from, size_t size) {
-    return reallocate(from, size, FRAME());
-}
+HG_EXPORT void *realloc(void *from, size_t size) { return reallocate(from, size, FRAME()); }
 
 HG_EXPORT void *reallocarray(void *from, size_t count, size_t size) {
     size_t bytes;

@@ -31,12 +31,12 @@ __attribute__((constructor)) static void resolve(void) {
 }
 
 /* `call`, which returns only when it fails, between its two notes. */
-#define NOTED(call)                 \
-    hg_lifecycle_execing();         \
-    int result = (call);            \
-    int error = errno;              \
-    hg_lifecycle_exec_failed();     \
-    errno = error;                  \
+#define NOTED(call)             \
+    hg_lifecycle_execing();     \
+    int result = (call);        \
+    int error = errno;          \
+    hg_lifecycle_exec_failed(); \
+    errno = error;              \
     return result
 
 HG_EXPORT int execve(const char *path, char *const argv[], char *const envp[]) {

@@ -84,7 +84,8 @@ bool hg_ledger_put(uintptr_t address, struct hg_block block, struct hg_block *re
     if (HG_UNLIKELY(block.size >= HG_LEDGER_SMALL_LIMIT || !is_coverable(address))) {
         return put_large(address, block, replaced);
     }
-    if (HG_UNLIKELY(hg_load(&g_ledger.suspect)) && !replaced->site) *replaced = hg_large_take(address);
+    if (HG_UNLIKELY(hg_load(&g_ledger.suspect)) && !replaced->site)
+        *replaced = hg_large_take(address);
     if (HG_UNLIKELY(!record) && !(record = reserve_slow(address))) return false;
     hg_store(record, hg_ledger_pack(address, block));
     return true;

@@ -10,8 +10,8 @@
 #include "base.h"
 
 struct hg_block {
-    uint64_t size; /* requested */
-    uint32_t site; /* never 0 */
+    uint64_t size;  /* requested */
+    uint32_t site;  /* never 0 */
     uint32_t birth; /* birth code */
 };
 

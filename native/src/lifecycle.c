@@ -105,8 +105,8 @@ static void fill_header(void) {
 static bool start_tables(void) {
     hg_peak_start();
     return hg_stacks_start() && hg_sites_start() && hg_threads_start() &&
-           hg_ledger_start(hg_real_granule_shift()) && hg_snapshots_start() &&
-           hg_modules_start() && hg_walk_start();
+           hg_ledger_start(hg_real_granule_shift()) && hg_snapshots_start() && hg_modules_start() &&
+           hg_walk_start();
 }
 
 static bool start_recording(void) {
@@ -203,7 +203,8 @@ static bool be_started(bool allocates) {
 static bool is_nested(struct hg_thread *thread, const struct hg_frame *frame) {
     const struct hg_walker *w = &thread->walker;
     bool on_own_stack = hg_frame_sp(frame) - w->stack_lo < w->stack_hi - w->stack_lo;
-    return !on_own_stack || hg_frame_sp(frame) < (hg_load(&thread->state) & ~(uint64_t)HG_THREAD_STATE_MASK);
+    return !on_own_stack ||
+           hg_frame_sp(frame) < (hg_load(&thread->state) & ~(uint64_t)HG_THREAD_STATE_MASK);
 }
 
 /* Whether a call made while the real allocator runs is that allocator's own: from its object, or
@@ -215,8 +216,7 @@ static bool is_allocators_call(uintptr_t pc) {
                     code == hg_modules_find((uintptr_t)getauxval));
 }
 
-static void count_nested(struct hg_thread *thread, const struct hg_frame *frame,
-                         bool allocates) {
+static void count_nested(struct hg_thread *thread, const struct hg_frame *frame, bool allocates) {
     if (hg_thread_state(thread) == HG_THREAD_IN_ALLOCATOR && is_allocators_call(frame->pc)) return;
     /* Shared: this handler may itself be interrupted by another. */
     if (allocates) hg_add_shared(&thread->record->losses[HG_LOSS_REENTRANT], 1);

@@ -53,8 +53,8 @@ static void put_file(struct workspace *w) {
     if (w->path[0] != '/' || hg_sys_stat(w->path, &w->stat) < 0) return;
     const struct timespec *changed = &w->stat.st_mtim;
     w->module.file_size = (uint64_t)w->stat.st_size;
-    w->module.file_mtime_ns = (uint64_t)changed->tv_sec * UINT64_C(1000000000) +
-                              (uint64_t)changed->tv_nsec;
+    w->module.file_mtime_ns =
+        (uint64_t)changed->tv_sec * UINT64_C(1000000000) + (uint64_t)changed->tv_nsec;
 }
 
 uint32_t hg_module_record(const struct hg_object *object, uint32_t node_first) {

@@ -14,35 +14,35 @@
 typedef void *(*function)();
 
 /* X(name, parameters, arguments): what allocates, ... */
-#define NEWS(X)                                                                                 \
-    X(_Znwm, (size_t size), (size), g_real.malloc(size))                                        \
-    X(_Znam, (size_t size), (size), g_real.malloc(size))                                        \
-    X(_ZnwmRKSt9nothrow_t, (size_t size, const void *tag), (size, tag), g_real.malloc(size))    \
-    X(_ZnamRKSt9nothrow_t, (size_t size, const void *tag), (size, tag), g_real.malloc(size))    \
-    X(_ZnwmSt11align_val_t, (size_t size, size_t align), (size, align),                         \
-      g_real.memalign(align, size))                                                             \
-    X(_ZnamSt11align_val_t, (size_t size, size_t align), (size, align),                         \
-      g_real.memalign(align, size))                                                             \
-    X(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *tag),         \
-      (size, align, tag), g_real.memalign(align, size))                                         \
-    X(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *tag),         \
+#define NEWS(X)                                                                              \
+    X(_Znwm, (size_t size), (size), g_real.malloc(size))                                     \
+    X(_Znam, (size_t size), (size), g_real.malloc(size))                                     \
+    X(_ZnwmRKSt9nothrow_t, (size_t size, const void *tag), (size, tag), g_real.malloc(size)) \
+    X(_ZnamRKSt9nothrow_t, (size_t size, const void *tag), (size, tag), g_real.malloc(size)) \
+    X(_ZnwmSt11align_val_t, (size_t size, size_t align), (size, align),                      \
+      g_real.memalign(align, size))                                                          \
+    X(_ZnamSt11align_val_t, (size_t size, size_t align), (size, align),                      \
+      g_real.memalign(align, size))                                                          \
+    X(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *tag),      \
+      (size, align, tag), g_real.memalign(align, size))                                      \
+    X(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *tag),      \
       (size, align, tag), g_real.memalign(align, size))
 
 /* ... and what frees. */
-#define DELETES(X)                                                                              \
-    X(_ZdlPv, (void *block), (block))                                                           \
-    X(_ZdaPv, (void *block), (block))                                                           \
-    X(_ZdlPvm, (void *block, size_t size), (block, size))                                       \
-    X(_ZdaPvm, (void *block, size_t size), (block, size))                                       \
-    X(_ZdlPvRKSt9nothrow_t, (void *block, const void *tag), (block, tag))                       \
-    X(_ZdaPvRKSt9nothrow_t, (void *block, const void *tag), (block, tag))                       \
-    X(_ZdlPvSt11align_val_t, (void *block, size_t align), (block, align))                       \
-    X(_ZdaPvSt11align_val_t, (void *block, size_t align), (block, align))                       \
-    X(_ZdlPvmSt11align_val_t, (void *block, size_t size, size_t align), (block, size, align))   \
-    X(_ZdaPvmSt11align_val_t, (void *block, size_t size, size_t align), (block, size, align))   \
-    X(_ZdlPvSt11align_val_tRKSt9nothrow_t, (void *block, size_t align, const void *tag),        \
-      (block, align, tag))                                                                      \
-    X(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *block, size_t align, const void *tag),        \
+#define DELETES(X)                                                                            \
+    X(_ZdlPv, (void *block), (block))                                                         \
+    X(_ZdaPv, (void *block), (block))                                                         \
+    X(_ZdlPvm, (void *block, size_t size), (block, size))                                     \
+    X(_ZdaPvm, (void *block, size_t size), (block, size))                                     \
+    X(_ZdlPvRKSt9nothrow_t, (void *block, const void *tag), (block, tag))                     \
+    X(_ZdaPvRKSt9nothrow_t, (void *block, const void *tag), (block, tag))                     \
+    X(_ZdlPvSt11align_val_t, (void *block, size_t align), (block, align))                     \
+    X(_ZdaPvSt11align_val_t, (void *block, size_t align), (block, align))                     \
+    X(_ZdlPvmSt11align_val_t, (void *block, size_t size, size_t align), (block, size, align)) \
+    X(_ZdaPvmSt11align_val_t, (void *block, size_t size, size_t align), (block, size, align)) \
+    X(_ZdlPvSt11align_val_tRKSt9nothrow_t, (void *block, size_t align, const void *tag),      \
+      (block, align, tag))                                                                    \
+    X(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *block, size_t align, const void *tag),      \
       (block, align, tag))
 
 #define NUMBER(name, ...) NUMBER_##name,
@@ -90,26 +90,26 @@ __attribute__((constructor)) static void look_up(void) {
 HG_INLINE bool is_ours(uint32_t number) { return hg_load(&g_are_allocators) || !next(number); }
 
 /* Each is a jump: on to the runtime's, or to a function that is the hook proper, in its place. */
-#define NEW(name, parameters, arguments, call)                                          \
-    static HG_NOINLINE void *own##name parameters {                                     \
-        const struct hg_frame *frame = FRAME();                                         \
-        struct hg_thread *thread = hg_recorder_enter(frame, true);                      \
-        void *block = call;                                                             \
-        if (thread && block) hg_recorder_allocated(thread, frame, block, size);         \
-        if (thread) hg_recorder_leave(thread);                                          \
-        if (block || !next(NUMBER_##name)) return block;                                \
-        return ((void *(*)parameters)next(NUMBER_##name))arguments;                     \
-    }                                                                                   \
-    HG_EXPORT void *name parameters {                                                   \
-        if (HG_UNLIKELY(is_ours(NUMBER_##name))) return own##name arguments;            \
-        return ((void *(*)parameters)g_next[NUMBER_##name])arguments;                   \
+#define NEW(name, parameters, arguments, call)                                  \
+    static HG_NOINLINE void *own##name parameters {                             \
+        const struct hg_frame *frame = FRAME();                                 \
+        struct hg_thread *thread = hg_recorder_enter(frame, true);              \
+        void *block = call;                                                     \
+        if (thread && block) hg_recorder_allocated(thread, frame, block, size); \
+        if (thread) hg_recorder_leave(thread);                                  \
+        if (block || !next(NUMBER_##name)) return block;                        \
+        return ((void *(*)parameters)next(NUMBER_##name))arguments;             \
+    }                                                                           \
+    HG_EXPORT void *name parameters {                                           \
+        if (HG_UNLIKELY(is_ours(NUMBER_##name))) return own##name arguments;    \
+        return ((void *(*)parameters)g_next[NUMBER_##name])arguments;           \
     }
 
-#define DELETE(name, parameters, arguments)                                             \
-    static HG_NOINLINE void own##name(void *block) { hg_release(block, FRAME()); }      \
-    HG_EXPORT void name parameters {                                                    \
-        if (HG_UNLIKELY(is_ours(NUMBER_##name))) own##name(block);                      \
-        else ((void (*)parameters)(void *)g_next[NUMBER_##name])arguments;              \
+#define DELETE(name, parameters, arguments)                                        \
+    static HG_NOINLINE void own##name(void *block) { hg_release(block, FRAME()); } \
+    HG_EXPORT void name parameters {                                               \
+        if (HG_UNLIKELY(is_ours(NUMBER_##name))) own##name(block);                 \
+        else ((void(*) parameters)(void *)g_next[NUMBER_##name]) arguments;        \
     }
 
 NEWS(NEW)

@@ -6,14 +6,14 @@
 #include "base.h"
 
 struct hg_options {
-    char output[4096];       /* template of the recording's name; empty: the default name */
-    uint32_t depth;          /* frames kept per stack */
-    bool follow;             /* children are recorded too */
-    bool quiet;              /* no lines on stderr */
-    uint64_t snapshot_ns;    /* between snapshots; 0: none by time */
-    uint64_t churn_bytes;    /* allocated plus freed between snapshots; 0: none by churn */
-    uint64_t memory_budget;  /* bytes the recording may reserve; 0: no limit */
-    uint64_t session;        /* ties the processes of one `heapglass run` together */
+    char output[4096];      /* template of the recording's name; empty: the default name */
+    uint32_t depth;         /* frames kept per stack */
+    bool follow;            /* children are recorded too */
+    bool quiet;             /* no lines on stderr */
+    uint64_t snapshot_ns;   /* between snapshots; 0: none by time */
+    uint64_t churn_bytes;   /* allocated plus freed between snapshots; 0: none by churn */
+    uint64_t memory_budget; /* bytes the recording may reserve; 0: no limit */
+    uint64_t session;       /* ties the processes of one `heapglass run` together */
 };
 
 extern struct hg_options g_options;

@@ -130,9 +130,9 @@ static size_t first_usable_size(void *pointer) {
 }
 
 struct hg_real g_real = {
-    first_malloc,        first_calloc,   first_realloc, first_reallocarray,
-    first_free,          first_posix_memalign, first_aligned_alloc, first_memalign,
-    first_valloc,        first_pvalloc,  first_usable_size,
+    first_malloc, first_calloc,         first_realloc,       first_reallocarray,
+    first_free,   first_posix_memalign, first_aligned_alloc, first_memalign,
+    first_valloc, first_pvalloc,        first_usable_size,
 };
 
 /* A function that the next allocator lacks. Its caller would not have found it either. */

@@ -76,8 +76,8 @@ static HG_NOINLINE uint32_t find_site_anew(struct hg_thread *thread, const struc
                                            uint64_t now_ns) {
     struct hg_caller caller = hg_frame_caller(frame);
     if (HG_UNLIKELY(thread->generation != hg_load(&g_modules_generation))) forget_stacks(thread);
-    uint32_t site = hg_transcript_walk(&thread->transcript, thread->children, &thread->walker, &caller,
-                                       g_options.depth, now_ns);
+    uint32_t site = hg_transcript_walk(&thread->transcript, thread->children, &thread->walker,
+                                       &caller, g_options.depth, now_ns);
     hg_add_own(&thread->record->stats[HG_STAT_WALKS], 1);
     if (HG_UNLIKELY(site == HG_SITE_OTHER)) hg_threads_lose(thread, HG_LOSS_SITES_FULL);
     return HG_LIKELY(site) ? site : walk_site(thread, &caller, now_ns);
@@ -257,7 +257,8 @@ bool hg_recorder_freeing(struct hg_thread *thread, const struct hg_frame *frame,
     hg_thread_become(thread, HG_THREAD_IN_RECORDER);
     uint64_t *record = hg_ledger_find((uintptr_t)block);
     uint64_t word = record ? hg_load(record) : 0;
-    struct hg_counters *line = hg_sites_line(&thread->counters, (uint32_t)(word >> HG_LEDGER_SITE_SHIFT));
+    struct hg_counters *line =
+        hg_sites_line(&thread->counters, (uint32_t)(word >> HG_LEDGER_SITE_SHIFT));
     if (HG_UNLIKELY(!word || !line || hg_modules_is_loader(frame->pc))) {
         return free_slow(thread, frame, block);
     }

@@ -230,7 +230,8 @@ uint32_t hg_recording_add_string(const char *text) {
     uint64_t seen = hg_load(&g_header->strings_used), offset;
     do {
         offset = seen;
-        if (offset / HG_STEP != (offset + length) / HG_STEP) offset = (offset / HG_STEP + 1) * HG_STEP;
+        if (offset / HG_STEP != (offset + length) / HG_STEP)
+            offset = (offset / HG_STEP + 1) * HG_STEP;
     } while (!hg_swap(&g_header->strings_used, &seen, offset + length + 1));
     char *at = NULL;
     for (size_t i = 0; i <= length; i++) {

@@ -51,8 +51,8 @@ static inline uint64_t hg_rule_plain(const struct hg_row *row) {
                 (narrow ? hg_rule_put_bytes : hg_rule_put_offset)(row->cfa_value, &rule);
     /* The walk checks only that the CFA is above rsp. A slot between the base register and the CFA
      * is then above rsp too, or, by a wrong rbp, at most these few bytes below it. */
-    int32_t farthest = by_bp && row->cfa_value > HG_RULE_BP_REACH ? HG_RULE_BP_REACH
-                                                                  : row->cfa_value;
+    int32_t farthest =
+        by_bp && row->cfa_value > HG_RULE_BP_REACH ? HG_RULE_BP_REACH : row->cfa_value;
     if (bp.kind == HG_CFI_OFFSET) {
         fits = fits && -bp.value <= farthest && hg_rule_put_slot(-bp.value, &rule);
     } else {
@@ -67,8 +67,8 @@ static inline uint64_t hg_rule_realigned(const struct hg_fde *fde, const struct 
     struct hg_cfi_rule bp = row->columns[HG_RBP];
     int64_t offset;
     struct hg_cursor cfa = hg_cfi_expression(fde, row->cfa_value);
-    bool fits = hg_expression_is_register(cfa, HG_RBP, true, &offset) &&
-                hg_rule_put_offset(offset, &rule);
+    bool fits =
+        hg_expression_is_register(cfa, HG_RBP, true, &offset) && hg_rule_put_offset(offset, &rule);
     if (bp.kind == HG_CFI_EXPRESSION) {
         struct hg_cursor place = hg_cfi_expression(fde, bp.value);
         fits = fits && hg_expression_is_register(place, HG_RBP, false, &offset) &&

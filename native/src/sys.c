@@ -78,7 +78,8 @@ static uint64_t resident_bytes(uintptr_t start, size_t size) {
     unsigned char present[256];
     uint64_t pages = 0;
     for (size_t done = 0; done < size; done += sizeof present * HG_PAGE) {
-        size_t part = size - done < sizeof present * HG_PAGE ? size - done : sizeof present * HG_PAGE;
+        size_t part =
+            size - done < sizeof present * HG_PAGE ? size - done : sizeof present * HG_PAGE;
         if (CALL3(SYS_mincore, start + done, part, present) < 0) return pages * HG_PAGE;
         for (size_t i = 0; i < (part + HG_PAGE - 1) / HG_PAGE; i++) pages += present[i] & 1;
     }
@@ -113,9 +114,7 @@ long hg_sys_write(int fd, const void *buffer, size_t size) {
 
 int hg_sys_truncate_fd(int fd, uint64_t size) { return (int)CALL2(SYS_ftruncate, fd, size); }
 
-int hg_sys_allocate_fd(int fd, uint64_t size) {
-    return (int)CALL4(SYS_fallocate, fd, 0, 0, size);
-}
+int hg_sys_allocate_fd(int fd, uint64_t size) { return (int)CALL4(SYS_fallocate, fd, 0, 0, size); }
 
 int hg_sys_unlink(const char *path) { return (int)CALL3(SYS_unlinkat, AT_FDCWD, path, 0); }
 

@@ -16,8 +16,8 @@ struct hg_table {
 };
 
 /* An empty table for up to `max_records`; false when there is no private memory for it. */
-bool hg_table_start(struct hg_table *table, enum hg_kind kind, uint32_t owner,
-                    uint32_t record_size, uint32_t max_records);
+bool hg_table_start(struct hg_table *table, enum hg_kind kind, uint32_t owner, uint32_t record_size,
+                    uint32_t max_records);
 
 /* The record at `index`, reserved; NULL when there is no room. */
 void *hg_table_slot(struct hg_table *table, uint32_t index);

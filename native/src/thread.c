@@ -7,8 +7,8 @@
 #include "sys.h"
 
 #define MAX_THREADS (1u << 20)
-#define SLOTS_TO_ASK 8u          /* per new thread, how many old ones are asked whether they live */
-#define SLOTS_KEPT_BY_NAME 64u   /* until then a slot goes only to threads of the same name */
+#define SLOTS_TO_ASK 8u        /* per new thread, how many old ones are asked whether they live */
+#define SLOTS_KEPT_BY_NAME 64u /* until then a slot goes only to threads of the same name */
 
 static struct hg_thread g_unknown_thread;
 static struct hg_thread g_refused_thread = {.state = HG_THREAD_REFUSED};
@@ -38,8 +38,8 @@ struct hg_table *hg_threads_shard(uint32_t number) {
 
 static struct hg_totals totals_of(const struct hg_thread_record *r) {
     return (struct hg_totals){
-        hg_load(&r->allocations), hg_load(&r->frees),
-        hg_load(&r->bytes_allocated), hg_load(&r->bytes_freed),
+        hg_load(&r->allocations),      hg_load(&r->frees),
+        hg_load(&r->bytes_allocated),  hg_load(&r->bytes_freed),
         hg_load(&r->usable_allocated), hg_load(&r->usable_freed),
     };
 }

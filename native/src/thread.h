@@ -37,12 +37,13 @@ struct hg_stack_entry {
 struct hg_thread {
     uint64_t state;
     uint32_t shard_number;
-    uintptr_t last_block;        /* of this thread's last allocation, for temporaries, ... */
-    struct hg_block last_entry;  /* ... and what the ledger got: the address may be another's by now */
+    uintptr_t last_block; /* of this thread's last allocation, for temporaries, ... */
+    struct hg_block
+        last_entry; /* ... and what the ledger got: the address may be another's by now */
     struct hg_thread_record *record;
     struct hg_table counters;
-    uint32_t generation; /* of modules, when the stack cache was last valid */
-    uint64_t next_tick;  /* ns since start: look at the timeline then */
+    uint32_t generation;   /* of modules, when the stack cache was last valid */
+    uint64_t next_tick;    /* ns since start: look at the timeline then */
     uint64_t shared_since; /* peak.c: when this thread began to count its shared events */
     uint32_t shared_events;
     struct hg_walker walker;

@@ -55,8 +55,7 @@ static bool is_between(uintptr_t at, uintptr_t sp, uintptr_t hi) {
     return at >= sp && at < hi && at % 8 == 0;
 }
 
-static enum way step_realigned(struct fresh *f, uintptr_t hi, struct hg_step *next,
-                               uintptr_t *bp) {
+static enum way step_realigned(struct fresh *f, uintptr_t hi, struct hg_step *next, uintptr_t *bp) {
     uintptr_t place = f->bp + hg_rule_offset(f->rule), saved = f->bp + hg_rule_slot(f->rule);
     if (!is_between(place, f->step.sp, hi) || !is_between(saved, f->step.sp, hi)) return NOT_OURS;
     uintptr_t cfa = hg_walk_word(place);
@@ -72,16 +71,11 @@ static HG_NOINLINE enum way step_rarely(struct fresh *f, uintptr_t hi, uintptr_t
     if (!hg_walk_plausible(f->step.pc)) return NOT_OURS;
     f->rule = hg_rules_find(f->step.pc, caller_pc, misses);
     switch (hg_rule_kind(f->rule)) {
-    case HG_RULE_PLAIN:
-        return step_by(f, hg_rule_plain_offset(f->rule), hi, next, bp);
-    case HG_RULE_WIDE:
-        return step_by(f, hg_rule_offset(f->rule), hi, next, bp);
-    case HG_RULE_REALIGNED:
-        return step_realigned(f, hi, next, bp);
-    case HG_RULE_END:
-        return AT_END;
-    default:
-        return NOT_OURS;
+    case HG_RULE_PLAIN: return step_by(f, hg_rule_plain_offset(f->rule), hi, next, bp);
+    case HG_RULE_WIDE: return step_by(f, hg_rule_offset(f->rule), hi, next, bp);
+    case HG_RULE_REALIGNED: return step_realigned(f, hi, next, bp);
+    case HG_RULE_END: return AT_END;
+    default: return NOT_OURS;
     }
 }
 
@@ -128,8 +122,8 @@ static void tie(struct hg_transcript *t, uint32_t at, const struct fresh *f) {
     bool realigned = hg_rule_kind(f->rule) == HG_RULE_REALIGNED;
     if (realigned) tie->sp_slot = f->bp + hg_rule_offset(f->rule);
     if (saved && outer_needs) {
-        tie->bp_slot = realigned ? f->bp + hg_rule_slot(f->rule)
-                                 : t->steps[at - 1].sp - hg_rule_slot(f->rule);
+        tie->bp_slot =
+            realigned ? f->bp + hg_rule_slot(f->rule) : t->steps[at - 1].sp - hg_rule_slot(f->rule);
     }
     t->needs_bp[at] = realigned || (f->rule & HG_RULE_BASE_BP) != 0 || (!saved && outer_needs);
     t->has_tie[at] = tie->bp_slot || tie->sp_slot;

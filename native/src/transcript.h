@@ -33,8 +33,8 @@ struct hg_tie {
 };
 
 struct hg_transcript {
-    uint32_t depth; /* frames; 0: nothing is known */
-    uint32_t tied;  /* frames with a slot in their tie */
+    uint32_t depth;                            /* frames; 0: nothing is known */
+    uint32_t tied;                             /* frames with a slot in their tie */
     struct hg_step steps[HG_TRANSCRIPT_DEPTH]; /* outermost first */
     struct hg_tie ties[HG_TRANSCRIPT_DEPTH];
     uint32_t nodes[HG_TRANSCRIPT_DEPTH];

@@ -3,8 +3,8 @@
 #define HG_WALK_X86_64_H
 
 #include "modules.h"
-#include "registers_x86_64.h"
 #include "probe.h"
+#include "registers_x86_64.h"
 
 /* Whether the bytes before `pc` end in a call: E8 with a 32-bit distance, or FF /2 with any
  * operand. Only code of known objects is looked at. */

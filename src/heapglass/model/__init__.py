@@ -6,8 +6,8 @@ everything else is a small dataclass.
 
 from heapglass.model.process import (
     Loss,
-    LossKind,
     Losses,
+    LossKind,
     Module,
     Process,
     ProcessState,
