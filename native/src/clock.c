@@ -3,6 +3,18 @@
 #include <elf.h>
 #include <sys/auxv.h>
 
+#if defined(__x86_64__)
+#include "clock_x86_64.h"
+#include "sys_x86_64.h"
+#else
+#error "heapglass: add clock_<architecture>.h for this machine"
+#endif
+
+/* Events for which a reading serves at the most, and the time within which they must come. */
+#define SPAN 64u
+#define QUICK_NS 4000000u
+#define LATE_NS 8000000u
+
 uint64_t g_clock_start;
 hg_clock_call g_clock_call = clock_gettime;
 
@@ -62,4 +74,51 @@ void hg_clock_find(void) {
         if (call(CLOCK_MONOTONIC_COARSE, &t) == 0) g_clock_call = call;
         return;
     }
+}
+
+/* Restartable sequences as a witness. A thread may name a piece of code that the kernel shall abort
+ * when it takes the thread off the processor inside of it. When it does so outside of it, it clears
+ * the name: that is documented (rseq_cs in linux/rseq.h), and all we want. So we name a sequence
+ * that nobody runs; as long as the name stands, the thread has not been away. glibc from 2.35 on
+ * registers each thread and says where the word is; a program that uses sequences of its own
+ * overwrites the name, which costs us a reading of the clock and nothing else. */
+struct sequence {
+    uint32_t version, flags;
+    uint64_t start, length, abort;
+} __attribute__((aligned(32)));
+
+#define SEQUENCE_NAME_OFFSET 8 /* of the name in the area that the kernel knows */
+
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned int __rseq_size __attribute__((weak));
+
+static struct sequence g_sequence;
+uint64_t g_clock_mark;
+
+static void name_sequence(void) {
+    g_sequence.start = (uintptr_t)hg_sequence_start;
+    g_sequence.length = 1;
+    g_sequence.abort = (uintptr_t)hg_sequence_abort;
+    hg_store_release(&g_clock_mark, (uintptr_t)&g_sequence);
+}
+
+void hg_clock_attach(struct hg_thread_clock *clock) {
+    *clock = (struct hg_thread_clock){0};
+    if (!&__rseq_size || !&__rseq_offset || !__rseq_size) return;
+    if (!g_clock_mark) name_sequence();
+    uintptr_t area = hg_thread_pointer() + (uintptr_t)__rseq_offset;
+    clock->untouched = (uint64_t *)(area + SEQUENCE_NAME_OFFSET);
+}
+
+uint64_t hg_clock_renew(struct hg_thread_clock *clock, uint64_t *late) {
+    uint64_t now = hg_clock_now(), took = now - clock->now;
+    uint32_t served = clock->span - clock->left;
+    clock->now = now;
+    if (!clock->untouched) return now;
+    bool was_away = hg_load(clock->untouched) != g_clock_mark;
+    if (!was_away && took > LATE_NS) hg_store(late, hg_load(late) + served);
+    clock->span = was_away || took <= QUICK_NS ? SPAN : 0;
+    clock->left = clock->span;
+    hg_store(clock->untouched, g_clock_mark);
+    return now;
 }

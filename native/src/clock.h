@@ -21,6 +21,34 @@ HG_INLINE uint64_t hg_clock_read(clockid_t id) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* A thread's time. Even 3 ns are much in the life of an event, so a reading serves for the next few,
+ * as long as the thread has not been off the processor: the kernel tells (see clock.c). A thread
+ * whose events come slowly reads the clock at each. What remains is a thread that allocates fast,
+ * then computes without allocating and without ever being interrupted, then allocates again: its
+ * first events are dated back to before the pause; they are counted as HG_LOSS_CLOCK. */
+struct hg_thread_clock {
+    uint64_t now;        /* the last reading, ns since the recording began */
+    uint64_t *untouched; /* holds g_clock_mark while the thread stays on its processor; NULL: no way
+                            to know */
+    uint32_t left;       /* events for which the reading may still serve */
+    uint32_t span;       /* ... after each reading */
+};
+
+extern uint64_t g_clock_mark;
+
+/* Ready for the calling thread. */
+void hg_clock_attach(struct hg_thread_clock *clock);
+/* Read the clock; the number of events that were dated too early goes to *late. */
+uint64_t hg_clock_renew(struct hg_thread_clock *clock, uint64_t *late);
+
+HG_INLINE uint64_t hg_clock_event(struct hg_thread_clock *clock, uint64_t *late) {
+    if (HG_LIKELY(clock->left && hg_load(clock->untouched) == g_clock_mark)) {
+        clock->left--;
+        return clock->now;
+    }
+    return hg_clock_renew(clock, late);
+}
+
 /* ns since the recording began. */
 HG_INLINE uint64_t hg_clock_now(void) {
     return hg_clock_read(CLOCK_MONOTONIC_COARSE) - g_clock_start;

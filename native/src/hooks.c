@@ -110,7 +110,12 @@ static void *reallocate(void *from, size_t size, const struct hg_frame *frame) {
     return HG_LIKELY(size) ? resize(from, size, frame) : resize_to_zero(from, frame);
 }
 
-HG_EXPORT void *realloc(void *from, size_t size) { return reallocate(from, size, FRAME()); }
+HG_EXPORT void *realloc(void *from, size_t size) {
+    const struct hg_frame *frame = FRAME();
+    void *to = reallocate(from, size, frame);
+    KEEP_FRAME(frame);
+    return to;
+}
 
 HG_EXPORT void *reallocarray(void *from, size_t count, size_t size) {
     size_t bytes;
@@ -118,7 +123,10 @@ HG_EXPORT void *reallocarray(void *from, size_t count, size_t size) {
         errno = ENOMEM;
         return NULL;
     }
-    return reallocate(from, bytes, FRAME());
+    const struct hg_frame *frame = FRAME();
+    void *to = reallocate(from, bytes, frame);
+    KEEP_FRAME(frame);
+    return to;
 }
 
 HG_EXPORT size_t malloc_usable_size(void *block) {

@@ -96,6 +96,10 @@ HG_INLINE uint32_t find_site(struct hg_thread *thread, const struct hg_frame *fr
 
 /* ---- events --------------------------------------------------------------------------------------- */
 
+HG_INLINE uint64_t event_time(struct hg_thread *thread) {
+    return hg_clock_event(&thread->clock, &thread->record->losses[HG_LOSS_CLOCK]);
+}
+
 /* Snapshots by churn make every event due: see hg_snapshots_tick(). */
 HG_INLINE void after_event(struct hg_thread *thread, uint64_t churn, uint64_t now_ns) {
     if (HG_UNLIKELY(now_ns >= thread->next_tick)) hg_snapshots_tick(thread, churn, now_ns);
@@ -188,7 +192,7 @@ static HG_NOINLINE void arrive_slow(struct hg_thread *thread, void *block, struc
 void hg_recorder_allocated(struct hg_thread *thread, const struct hg_frame *frame, void *block,
                            size_t size) {
     hg_thread_become(thread, HG_THREAD_IN_RECORDER);
-    uint64_t now = hg_clock_now();
+    uint64_t now = event_time(thread);
     uint32_t site = find_site(thread, frame, now);
     struct hg_block entry = {size, site, hg_clock_birth(now)};
     uint64_t *record = hg_ledger_find((uintptr_t)block);
@@ -217,7 +221,7 @@ static void count_unknown(struct hg_thread *thread) {
 /* Count the end of a block that was taken out of the ledger. */
 HG_INLINE void depart(struct hg_thread *thread, struct hg_counters *line, void *block,
                       const struct hg_taken *taken) {
-    uint64_t now = hg_clock_now();
+    uint64_t now = event_time(thread);
     uint64_t size = taken->block.size;
     hg_peak_before(-(int64_t)size);
     hg_peak_save(line);
@@ -284,7 +288,7 @@ static HG_NOINLINE void leave_for_good(struct hg_thread *thread, struct hg_count
 void hg_recorder_resized(struct hg_thread *thread, const struct hg_frame *frame, void *from,
                          const struct hg_taken *taken, void *to, size_t size) {
     hg_thread_become(thread, HG_THREAD_IN_RECORDER);
-    uint64_t now = hg_clock_now();
+    uint64_t now = event_time(thread);
     struct hg_block entry = {size, find_site(thread, frame, now), taken->block.birth};
     struct hg_counters *old = hg_sites_line(&thread->counters, taken->block.site);
     struct hg_counters *line = old ? enter_block(thread, to, entry, now) : NULL;

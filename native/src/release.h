@@ -8,6 +8,9 @@
 /* A hook's own frame. Only in the hook itself, never in a helper. */
 #define FRAME() ((const struct hg_frame *)__builtin_frame_address(0))
 
+/* A hook that hands its frame to a function must outlive it: no jump instead of a call. */
+#define KEEP_FRAME(frame) __asm__ volatile("" ::"r"(frame))
+
 /* A block nothing is known of may be from the time before the real allocator was found. */
 HG_INLINE void hg_release_unknown(void *block) {
     if (!hg_real_is_arena(block)) g_real.free(block);

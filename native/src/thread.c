@@ -156,6 +156,7 @@ static void move_slot(struct hg_thread *slot, struct hg_thread_record *record) {
     hg_store_release(&slot->record, record);
     hg_store_release(&g_threads.slots[slot->shard_number], slot);
     __atomic_fetch_add(&g_threads.moves_ended, 1, __ATOMIC_ACQ_REL);
+    hg_clock_attach(&slot->clock);
     slot->last_block = 0;
     slot->next_tick = 0;
     slot->transcript.depth = slot->transcript.tied = 0;

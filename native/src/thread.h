@@ -8,6 +8,7 @@
 #define HG_THREAD_H
 
 #include "base.h"
+#include "clock.h"
 #include "ledger.h"
 #include "table.h"
 #include "transcript.h"
@@ -42,6 +43,7 @@ struct hg_thread {
         last_entry; /* ... and what the ledger got: the address may be another's by now */
     struct hg_thread_record *record;
     struct hg_table counters;
+    struct hg_thread_clock clock;
     uint32_t generation;   /* of modules, when the stack cache was last valid */
     uint64_t next_tick;    /* ns since start: look at the timeline then */
     uint64_t shared_since; /* peak.c: when this thread began to count its shared events */

@@ -19,6 +19,13 @@ ALLOCATOR = {
     *("aligned_alloc", "memalign", "valloc", "pvalloc", "malloc_usable_size"),
     *("free_sized", "free_aligned_sized"),
 }
+# operator new and delete in all their forms: see native/src/operators.c
+OPERATORS = {
+    f"_Z{what}{align}{tag}"
+    for what in ("nwm", "nam", "dlPv", "daPv")
+    for align in ("", "St11align_val_t")
+    for tag in ("", "RKSt9nothrow_t")
+} | {f"_Z{what}m{align}" for what in ("dlPv", "daPv") for align in ("", "St11align_val_t")}
 WAYS_OUT = {
     *("execl", "execle", "execlp", "execv", "execve", "execvp", "execvpe", "fexecve"),
     *("_exit", "_Exit"),
@@ -95,7 +102,9 @@ def test_wheel_holds_the_package_and_its_native_part(wheel: Path) -> None:
 def test_library_shows_only_what_it_replaces(shipped: Path) -> None:
     symbols = output_of("nm", "--dynamic", "--defined-only", shipped).splitlines()
     names = {line.split()[-1].split("@")[0] for line in symbols}
-    assert {name for name in names if not name.startswith("heapglass_")} == ALLOCATOR | WAYS_OUT
+    assert {
+        name for name in names if not name.startswith("heapglass_")
+    } == ALLOCATOR | OPERATORS | WAYS_OUT
 
 
 def test_library_needs_nothing_but_the_c_library(shipped: Path) -> None:

@@ -3,6 +3,7 @@
 #include "peak.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 
 #include "fixture.h"
@@ -69,6 +70,12 @@ static void nothing_changes_nothing(void) {
 
 #define THREADS 4u
 
+static void just_attach(void *argument, uint32_t number) {
+    (void)argument, (void)number;
+    forget_thread();
+    CHECK(hg_threads_attach() != NULL);
+}
+
 static pthread_mutex_t g_turn = PTHREAD_MUTEX_INITIALIZER;
 
 struct plan {
@@ -132,42 +139,37 @@ static void first_thread_waits(void) {
     CHECK(g_model.peak > (100 << 20));
 }
 
-/* Threads far below the peak keep batches to themselves; the climb back must not miss them. */
-static void waits_with_a_batch(void *argument, uint32_t number) {
-    uint32_t place = *(const uint32_t *)argument + number;
+/* In turns, small steps up: each thread keeps what it has to itself while the peak is far. */
+static void climb_in_turns(void *argument, uint32_t number) {
+    uint32_t *turn = argument;
     forget_thread();
     struct model_thread t = {.thread = hg_threads_attach()};
-    pthread_mutex_lock(&g_turn);
-    model_allocate(&g_model, &t, place, number, 8000);
-    pthread_mutex_unlock(&g_turn);
+    for (uint32_t i = 0; i < 110;) {
+        pthread_mutex_lock(&g_turn);
+        if (*turn % THREADS == number) {
+            model_allocate(&g_model, &t, 1 + (*turn)++, number, 2500 + number);
+            CHECK_EQUAL(g_header->peak_bytes, g_model.peak);
+            i++;
+        }
+        pthread_mutex_unlock(&g_turn);
+        sched_yield();
+    }
 }
 
-static void waiting_batches_count(void) {
-    uint32_t place = 10;
+static void peak_comes_near_in_small_steps(void) {
+    uint32_t turn = 0;
     struct model_thread t = start_model();
-    model_allocate(&g_model, &t, 0, 8, 4 << 20);
-    run_threads(1, waits_with_a_batch, &place);
+    run_threads(1, just_attach, NULL);
+    model_allocate(&g_model, &t, 0, 8, 1 << 20);
     model_free(&g_model, &t, 0);
-    for (uint32_t i = 0; i < 3; i++) { /* lets the mode go far */
-        model_allocate(&g_model, &t, 1, 8, 1000);
-        model_free(&g_model, &t, 1);
-    }
-    place = 20;
-    run_threads(3, waits_with_a_batch, &place);
-    for (place = 100; g_model.total < (5 << 20); place++) {
-        model_allocate(&g_model, &t, place, 9, 16000);
-        CHECK_EQUAL(g_header->peak_bytes, g_model.peak);
-    }
+    model_allocate(&g_model, &t, 0, 8, 9000); /* a step so large is seen at once: far now */
+    CHECK_EQUAL(g_peak_mode, HG_PEAK_FAR);
+    run_threads(THREADS, climb_in_turns, &turn);
+    CHECK(g_model.peak > (1 << 20) + 50000);
     model_check_peak(&g_model);
 }
 
 /* ---- when threads hammer the total ------------------------------------------------------------ */
-
-static void just_attach(void *argument, uint32_t number) {
-    (void)argument, (void)number;
-    forget_thread();
-    CHECK(hg_threads_attach() != NULL);
-}
 
 static void error_is_stated(void) {
     struct model_thread t = start_model();
@@ -203,7 +205,7 @@ int main(void) {
     RUN(nothing_changes_nothing);
     RUN(ordered_threads);
     RUN(first_thread_waits);
-    RUN(waiting_batches_count);
+    RUN(peak_comes_near_in_small_steps);
     RUN(error_is_stated);
     return 0;
 }

@@ -1,6 +1,7 @@
 /* Growing tables: records where they belong, reserved page by page, threads at the same slots. */
 #include "table.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +65,8 @@ static void reserves_pages_as_asked(void) {
     before = g_header->file_reserved_bytes;
     CHECK(hg_table_slot(&table, 36) != NULL); /* bytes 4032 to 4143 */
     CHECK_EQUAL(g_header->file_reserved_bytes - before, 2 * HG_PAGE);
+    CHECK(hg_table_slot(&table, 73) != NULL); /* bytes 8176 to 8287: the first page is there */
+    CHECK_EQUAL(g_header->file_reserved_bytes - before, 3 * HG_PAGE);
 }
 
 static void is_bounded(void) {
@@ -90,11 +93,20 @@ static void refuses_beyond_the_budget(void) {
 }
 
 #define SHARED 4096u
+#define PER_EXTENT (HG_STEP / 512)
 
+static uint32_t g_arrived[SHARED / PER_EXTENT];
+
+/* All threads come to each extent together, and then count up some slots of it. */
 static void count_up(void *argument, uint32_t number) {
     struct random r = random_start(30 + number);
     for (uint32_t i = 0; i < SHARED; i++) {
-        uint64_t *slot = hg_table_slot(argument, (uint32_t)random_below(&r, SHARED));
+        if (i % PER_EXTENT == 0) {
+            hg_add_shared(&g_arrived[i / PER_EXTENT], 1);
+            while (hg_load(&g_arrived[i / PER_EXTENT]) % 4) sched_yield();
+        }
+        uint32_t index = i / PER_EXTENT * PER_EXTENT + (uint32_t)random_below(&r, PER_EXTENT);
+        uint64_t *slot = hg_table_slot(argument, index);
         CHECK(slot != NULL);
         hg_add_shared(slot, 1);
     }

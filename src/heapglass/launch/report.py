@@ -29,6 +29,7 @@ LOSS_WORDS = {
     "histogram": "values in no histogram",
     "snapshot": "snapshots skipped",
     "thread": "events of threads without a record",
+    "clock": "events dated too early",
 }
 
 REASON_WORDS = {

@@ -74,6 +74,7 @@ class LossKind(StrEnum):
     HISTOGRAM = "histogram"
     SNAPSHOT = "snapshot"
     THREAD = "thread"
+    CLOCK = "clock"
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,8 +47,9 @@ LOSSES = (
     "histogram",
     "snapshot",
     "thread",
+    "clock",
 )
-LOSS_COUNT = 15
+LOSS_COUNT = 16
 LOSS_SLOTS = 16
 
 STATS = (

@@ -56,6 +56,10 @@ _SENTENCES: dict[LossKind, tuple[str, str]] = {
         "event",
         f"Missed {{}} of threads that no record could be made for: {_GONE}.",
     ),
+    LossKind.CLOCK: (
+        "event",
+        "Dated {} back to before a pause of their thread: these ages and lifetimes are off by it.",
+    ),
 }
 _REASONS = {
     "disk_full": "the file system refused space",
