@@ -1,6 +1,9 @@
 /* Birth codes: exact for the first ticks, then never later and only a little earlier, monotone, for
  * years; and the clock itself. */
+#define _GNU_SOURCE
+#include <sched.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "test.h"
@@ -95,11 +98,108 @@ static void kernel_and_libc_agree(void) {
     check_clocks(); /* through the kernel's, where there is one */
 }
 
+/* ---- a thread's clock ---------------------------------------------------------------------- */
+
+static uint64_t g_late;
+
+static uint64_t event(struct hg_thread_clock *clock) { return hg_clock_event(clock, &g_late); }
+
+/* How far an event's time lies behind the clock. */
+static uint64_t lag(struct hg_thread_clock *clock) {
+    uint64_t dated = event(clock), now = hg_clock_now();
+    CHECK(dated <= now);
+    return now - dated;
+}
+
+static void without_a_witness_every_event_reads(void) {
+    struct hg_thread_clock clock = {0};
+    for (uint32_t i = 0; i < 5; i++) {
+        uint64_t before = hg_clock_now();
+        CHECK(event(&clock) >= before);
+        usleep(6000);
+    }
+    CHECK_EQUAL(g_late, 0);
+}
+
+static void never_goes_back(void) {
+    struct hg_thread_clock clock;
+    hg_clock_attach(&clock);
+    uint64_t last = 0;
+    for (uint32_t i = 0; i < 2000000; i++) {
+        uint64_t dated = event(&clock);
+        CHECK(dated >= last);
+        last = dated;
+    }
+    CHECK(last <= hg_clock_now());
+}
+
+/* Who sleeps leaves the processor: the next event is dated after it, however quick those before. */
+static void sleep_is_noticed(void) {
+    struct hg_thread_clock clock;
+    hg_clock_attach(&clock);
+    for (uint32_t round = 0; round < 20; round++) {
+        for (uint32_t i = 0; i < 1000; i++) event(&clock);
+        uint64_t before = hg_clock_now();
+        usleep(9000);
+        CHECK(event(&clock) >= before + 5000000);
+    }
+}
+
+static void work_for(uint64_t ns) {
+    uint64_t start = hg_clock_read(CLOCK_MONOTONIC);
+    while (hg_clock_read(CLOCK_MONOTONIC) - start < ns) continue;
+}
+
+/* As if there were a processor for us alone, where that is allowed: nobody takes us off it, so only
+ * the count of events ends a reading. */
+static void be_left_alone(bool alone) {
+    struct sched_param priority = {.sched_priority = alone ? 1 : 0};
+    sched_setscheduler(0, alone ? SCHED_FIFO : SCHED_OTHER, &priority);
+}
+
+/* At any steady rate, with the thread busy in between, events are dated when they come. */
+static void steady_events_are_dated_well(void) {
+    static const uint64_t gaps_ns[] = {20000, 200000, 1000000, 3000000};
+    for (uint32_t g = 0; g < 4; g++) {
+        struct hg_thread_clock clock;
+        uint32_t wrong = 0;
+        hg_clock_attach(&clock);
+        be_left_alone(true);
+        for (uint32_t i = 0; i < 200; i++) {
+            work_for(gaps_ns[g]);
+            wrong += i >= 130 && lag(&clock) > 12000000;
+            if (i < 130) event(&clock);
+        }
+        be_left_alone(false);
+        if (wrong > 4) {
+            test_fail(__FILE__, __LINE__, "every %lu ns: %u of 70 dated wrong", gaps_ns[g], wrong);
+        }
+    }
+}
+
+/* Quick events, then work without any, then events again: those that are dated back are counted. */
+static void what_is_late_is_counted(void) {
+    struct hg_thread_clock clock;
+    hg_clock_attach(&clock);
+    uint64_t wrong = 0, before = g_late;
+    for (uint32_t round = 0; round < 10; round++) {
+        for (uint32_t i = 0; i < 130; i++) event(&clock);
+        work_for(20000000);
+        for (uint32_t i = 0; i < 130; i++) wrong += lag(&clock) > 12000000;
+    }
+    CHECK(g_late - before >= wrong);
+}
+
 int main(void) {
     RUN(every_code_round_trips);
     RUN(rounds_down_a_little);
     RUN(is_monotone);
     RUN(reaches_years);
     RUN(kernel_and_libc_agree);
+    RUN(without_a_witness_every_event_reads);
+    RUN(never_goes_back);
+    RUN(sleep_is_noticed);
+    RUN(steady_events_are_dated_well);
+    RUN(what_is_late_is_counted);
     return 0;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "fixture.h"
 #include "heap_model.h"
 #include "modules.h"
@@ -136,6 +137,24 @@ static void unloading(void) {
     allocate(thread, 0x401000, 0x50040, 8);
     CHECK_EQUAL(g_header->sites, sites + 1);
     g_loader_start = g_loader_end = 0;
+}
+
+/* A thread's reading of the clock may be older than a block it frees; a life is never negative. */
+static void never_dies_before_birth(void) {
+    struct reader reader;
+    uint64_t mark = g_clock_mark;
+    struct hg_thread *thread = begin_events(5);
+    allocate(thread, 0x401000, 0x50000, 8);
+    struct hg_block young = hg_ledger_take(0x50000), replaced;
+    young.birth = hg_clock_birth(UINT64_C(5000000000));
+    CHECK(hg_ledger_put(0x50000, young, &replaced));
+    thread->clock = (struct hg_thread_clock){1000, &mark, 64, 64}; /* long ago, and still good */
+    CHECK(release(thread, 0x401000, 0x50000));
+    reader_open(&reader, recording_path());
+    struct site_sum *sums = reader_sites(&reader, reader.header.sites);
+    CHECK_EQUAL(sums[young.site].lifetimes[0], 1);
+    free(sums);
+    reader_close(&reader);
 }
 
 /* ---- a full recording ------------------------------------------------------------------------------ */
@@ -284,6 +303,7 @@ int main(void) {
     RUN(cut_stacks_are_counted);
     RUN(depth_limit);
     RUN(unloading);
+    RUN(never_dies_before_birth);
     RUN(full_tables);
     RUN(full_realloc);
     RUN(threads_without_order);
