@@ -69,7 +69,7 @@ enum hg_loss {
     HG_LOSS_HISTOGRAM = 12,      /* value not in a histogram: no room for one */
     HG_LOSS_SNAPSHOT = 13,       /* snapshot skipped or thinned before its time */
     HG_LOSS_THREAD = 14,         /* event of a thread that no record could be made for */
-    HG_LOSS_CLOCK = 15,         /* time of an event taken too early by more than 8 ms; see clock.h */
+    HG_LOSS_CLOCK = 15, /* time of an event taken too early by more than 8 ms; see clock.h */
     HG_LOSS_COUNT = 16,
 };
 #define HG_LOSS_SLOTS 16u
@@ -201,7 +201,8 @@ struct hg_counters {
     uint32_t
         size_histogram; /* index in HISTOGRAMS of the sizes in other buckets; 0: there are none */
     uint32_t lifetime_histogram; /* likewise */
-    uint64_t reserved1[2];
+    uint64_t usual_inverted; /* for the recorder: ~a size that changes none of the above; 0: none */
+    uint64_t reserved1;
 };
 #define HG_COUNTERS_PER_EXTENT 512u
 

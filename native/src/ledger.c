@@ -16,6 +16,7 @@ struct hg_ledger g_ledger;
 bool hg_ledger_start(uint32_t granule_shift) {
     g_ledger.granule_shift = granule_shift;
     g_ledger.suspect = false;
+    g_ledger.is_usual = granule_shift == HG_LEDGER_USUAL_SHIFT;
     g_ledger.upper = hg_sys_map_private(UPPER_ENTRIES * sizeof *g_ledger.upper);
     return g_ledger.upper && hg_large_start();
 }
@@ -76,7 +77,10 @@ static HG_NOINLINE bool put_large(uintptr_t address, struct hg_block block,
     return hg_large_put(address, block);
 }
 
-void hg_ledger_suspect(void) { hg_store(&g_ledger.suspect, true); }
+void hg_ledger_suspect(void) {
+    hg_store(&g_ledger.is_usual, false);
+    hg_store(&g_ledger.suspect, true);
+}
 
 bool hg_ledger_put(uintptr_t address, struct hg_block block, struct hg_block *replaced) {
     uint64_t *record = hg_ledger_find(address);

@@ -39,11 +39,12 @@ HG_INLINE struct hg_block hg_ledger_unpack(uint64_t word) {
 struct hg_ledger {
     uint32_t granule_shift;
     uintptr_t **upper;
-    bool suspect; /* a free went unseen: see hg_ledger_suspect() */
+    bool suspect;  /* a free went unseen: see hg_ledger_suspect() */
+    bool is_usual; /* glibc's granule, and not suspect: the recorder's short way applies */
 };
 extern struct hg_ledger g_ledger;
 
-/* glibc's granule, for which the shifts below become constants. */
+/* glibc's granule: a constant, so that the shifts below are too. */
 #define HG_LEDGER_USUAL_SHIFT 5u
 
 HG_INLINE uint64_t hg_ledger_pack_by(uint32_t shift, uintptr_t address, struct hg_block block) {
@@ -68,19 +69,13 @@ HG_INLINE uint64_t *hg_ledger_find_by(uint32_t shift, uintptr_t address) {
     return (uint64_t *)(leaf & ~HG_LEDGER_PART_MASK) + index;
 }
 
-HG_INLINE bool hg_ledger_is_usual(void) {
-    return HG_LIKELY(g_ledger.granule_shift == HG_LEDGER_USUAL_SHIFT);
-}
-
 HG_INLINE uint64_t hg_ledger_pack(uintptr_t address, struct hg_block block) {
-    return hg_ledger_is_usual() ? hg_ledger_pack_by(HG_LEDGER_USUAL_SHIFT, address, block)
-                                : hg_ledger_pack_by(g_ledger.granule_shift, address, block);
+    return hg_ledger_pack_by(g_ledger.granule_shift, address, block);
 }
 
 /* The record of `address`, or NULL where nothing was ever reserved. */
 HG_INLINE uint64_t *hg_ledger_find(uintptr_t address) {
-    return hg_ledger_is_usual() ? hg_ledger_find_by(HG_LEDGER_USUAL_SHIFT, address)
-                                : hg_ledger_find_by(g_ledger.granule_shift, address);
+    return hg_ledger_find_by(g_ledger.granule_shift, address);
 }
 
 /* Fresh ledger for an allocator whose blocks start at least 1 << granule_shift apart. */

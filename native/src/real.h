@@ -51,7 +51,7 @@ extern bool g_real_has_size_word;
 HG_INLINE size_t hg_real_usable(void *block) {
     if (HG_UNLIKELY(!g_real_has_size_word)) return g_real.usable_size(block);
     size_t word = ((const size_t *)block)[-1];
-    return (word & ~(size_t)7) - (word & 2 ? 16 : 8);
+    return (word & ~(size_t)7) - 8 - ((word & 2) << 2); /* mmapped ones have two words in front */
 }
 
 #endif

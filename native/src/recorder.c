@@ -146,22 +146,26 @@ HG_INLINE size_t usable_of(struct hg_thread *thread, void *block) {
     return usable;
 }
 
+/* One word that tells blocks of one address apart. */
+HG_INLINE uint64_t identity(struct hg_block block) {
+    return block.size ^ (uint64_t)block.birth << HG_LEDGER_BIRTH_SHIFT ^
+           (uint64_t)block.site << HG_LEDGER_SITE_SHIFT;
+}
+
 HG_INLINE void count_arrival(struct hg_thread *thread, void *block, struct hg_block entry) {
     struct hg_thread_record *record = thread->record;
     hg_add_own(&record->allocations, 1);
     hg_add_own(&record->bytes_allocated, entry.size);
     hg_add_own(&record->usable_allocated, usable_of(thread, block));
     thread->last_block = (uintptr_t)block;
-    thread->last_entry = entry;
+    thread->last_entry = identity(entry);
 }
 
 /* Whether `block` is what this thread allocated last. Another thread may have freed that one and
  * been given its address; then site, birth or size differ, unless it runs the very same code in the
  * same millisecond. */
 HG_INLINE bool is_temporary(const struct hg_thread *thread, void *block, struct hg_block entry) {
-    const struct hg_block *last = &thread->last_entry;
-    return thread->last_block == (uintptr_t)block && last->site == entry.site &&
-           last->birth == entry.birth && last->size == entry.size;
+    return thread->last_block == (uintptr_t)block && thread->last_entry == identity(entry);
 }
 
 HG_INLINE void count_departure(struct hg_thread *thread, const struct hg_taken *taken) {
@@ -195,14 +199,14 @@ void hg_recorder_allocated(struct hg_thread *thread, const struct hg_frame *fram
     uint64_t now = event_time(thread);
     uint32_t site = find_site(thread, frame, now);
     struct hg_block entry = {size, site, hg_clock_birth(now)};
-    uint64_t *record = hg_ledger_find((uintptr_t)block);
+    uint64_t *record = hg_ledger_find_by(HG_LEDGER_USUAL_SHIFT, (uintptr_t)block);
     struct hg_counters *line = hg_sites_line(&thread->counters, site);
-    if (HG_UNLIKELY(size >= HG_LEDGER_SMALL_LIMIT || !record || hg_load(record) || !line ||
-                    hg_load(&g_ledger.suspect))) {
+    bool is_usual = hg_load(&g_ledger.is_usual) && size < HG_LEDGER_SMALL_LIMIT && record && line;
+    if (HG_UNLIKELY(!is_usual || hg_load(record))) {
         arrive_slow(thread, block, entry, now);
         return;
     }
-    hg_store(record, hg_ledger_pack((uintptr_t)block, entry));
+    hg_store(record, hg_ledger_pack_by(HG_LEDGER_USUAL_SHIFT, (uintptr_t)block, entry));
     arrive(thread, line, block, entry, now);
 }
 
@@ -259,13 +263,13 @@ static HG_NOINLINE bool free_slow(struct hg_thread *thread, const struct hg_fram
 
 bool hg_recorder_freeing(struct hg_thread *thread, const struct hg_frame *frame, void *block) {
     hg_thread_become(thread, HG_THREAD_IN_RECORDER);
-    uint64_t *record = hg_ledger_find((uintptr_t)block);
-    uint64_t word = record ? hg_load(record) : 0;
-    struct hg_counters *line =
-        hg_sites_line(&thread->counters, (uint32_t)(word >> HG_LEDGER_SITE_SHIFT));
-    if (HG_UNLIKELY(!word || !line || hg_modules_is_loader(frame->pc))) {
-        return free_slow(thread, frame, block);
-    }
+    uint64_t *record = hg_ledger_find_by(HG_LEDGER_USUAL_SHIFT, (uintptr_t)block);
+    bool is_usual = record && hg_load(&g_ledger.is_usual) && !hg_modules_is_loader(frame->pc);
+    uint64_t word = HG_LIKELY(is_usual) ? hg_load(record) : 0;
+    if (HG_UNLIKELY(!word)) return free_slow(thread, frame, block);
+    uint32_t site = (uint32_t)(word >> HG_LEDGER_SITE_SHIFT);
+    struct hg_counters *line = hg_sites_line(&thread->counters, site);
+    if (HG_UNLIKELY(!line)) return free_slow(thread, frame, block);
     hg_store(record, 0);
     struct hg_taken taken = {hg_ledger_unpack(word), usable_of(thread, block)};
     depart(thread, line, block, &taken);

@@ -33,14 +33,22 @@ HG_INLINE uint32_t hg_sites_bucket(uint64_t value) {
     return width < HG_BUCKETS ? width : HG_BUCKETS - 1;
 }
 
-/* A block of `size` came to this line; call after hg_peak_save(). */
-HG_INLINE void hg_sites_add(struct hg_thread *thread, struct hg_counters *line, uint64_t size) {
+/* A size that is not the line's usual one. */
+HG_INLINE void hg_sites_note_size(struct hg_thread *thread, struct hg_counters *line,
+                                  uint64_t size) {
     uint32_t bucket = hg_sites_bucket(size);
-    if (HG_UNLIKELY(line->size_bucket != bucket + 1)) hg_sites_other_size(thread, line, bucket);
-    hg_add_own(&line->allocations, 1);
-    hg_add_own(&line->bytes_allocated, size);
     if (size > line->largest) hg_store(&line->largest, size);
     if (~size > line->smallest_inverted) hg_store(&line->smallest_inverted, ~size);
+    if (HG_UNLIKELY(line->size_bucket != bucket + 1)) hg_sites_other_size(thread, line, bucket);
+    else hg_store(&line->usual_inverted, ~size);
+}
+
+/* A block of `size` came to this line; call after hg_peak_save(). */
+HG_INLINE void hg_sites_add(struct hg_thread *thread, struct hg_counters *line, uint64_t size) {
+    /* Most sites ask for one size, again and again. */
+    if (line->usual_inverted != ~size) hg_sites_note_size(thread, line, size);
+    hg_add_own(&line->allocations, 1);
+    hg_add_own(&line->bytes_allocated, size);
 }
 
 /* A block of `size` left this line; call after hg_peak_save(). */

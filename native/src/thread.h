@@ -39,8 +39,7 @@ struct hg_thread {
     uint64_t state;
     uint32_t shard_number;
     uintptr_t last_block; /* of this thread's last allocation, for temporaries, ... */
-    struct hg_block
-        last_entry; /* ... and what the ledger got: the address may be another's by now */
+    uint64_t last_entry;  /* ... and what it was: the address may be another's by now */
     struct hg_thread_record *record;
     struct hg_table counters;
     struct hg_thread_clock clock;

@@ -191,7 +191,8 @@ class Counters(Layout):
     realloc_away = _u64()
     size_histogram = _u32()
     lifetime_histogram = _u32()
-    reserved1 = Numbers("Q", 2)
+    usual_inverted = Number("Q")
+    reserved1 = Number("Q")
 
 
 class Histogram(Layout):
