@@ -1,0 +1,166 @@
+"""Counts the instructions of the hot path, which a busy machine cannot change.
+
+    bench/instructions.py            show, beside the baseline
+    bench/instructions.py --check    fail when one has grown by more than 5 %
+    bench/instructions.py --write    make what is counted the new baseline
+
+A workload runs under callgrind with N and with 2 N operations; the difference, over N, is what one
+operation takes, and plain's is taken off. The library's share is told by source file, so that a
+regression is found where it happened. The baseline is bench/instructions.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from suite import builds, callgrind, machine
+from suite.places import BENCH, BUILD, LIBRARY
+
+BASELINE = BENCH / "instructions.json"
+MARGIN = 0.05
+OTHER_COMPILER_MARGIN = 0.25  # another compiler writes another program
+SLACK = 3.0  # instructions: the clock ticks at other moments in each run
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way through the recorder: a workload's arguments for so many operations."""
+
+    arguments: Callable[[int], list[str]]
+    operations: int = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Instructions of one operation: all of them over plain, and the library's by source file."""
+
+    over_plain: float
+    files: Mapping[str, float]
+
+
+def pairs(depth: int) -> Way:
+    return Way(lambda n: ["pairs", str(depth), str(n), "1"])
+
+
+def growing(depth: int) -> Way:
+    return Way(lambda n: ["growing", str(depth), str(n), "1"])
+
+
+WAYS = {
+    "malloc+free, depth 5": pairs(5),
+    "malloc+free, depth 15": pairs(15),
+    "malloc+free, depth 30": pairs(30),
+    "1024 random stacks": Way(lambda n: ["stacks", "random", "1024", "15", str(n), "1"]),
+    "4096 stacks fanned out": Way(lambda n: ["stacks", "fan", "4096", "13", str(n), "1"]),
+    "realloc, depth 5": growing(5),
+    "realloc, depth 30": growing(30),
+    "new site": Way(lambda n: ["stacks", "fan", str(n), "20", "1", "1"], 5_000),
+    "new block": Way(lambda n: ["live", str(n), "0"]),
+}
+
+
+def measure(way: Way, library: Path, directory: Path) -> Taken:
+    ours = {
+        "LD_PRELOAD": str(library),
+        "HEAPGLASS_OUT": "%n.heapglass",
+        "HEAPGLASS_QUIET": "1",
+        "HEAPGLASS_SNAPSHOT": "0",
+    }
+    under, plain = (
+        [run(way, times, env, library.name, directory) for times in (1, 2)] for env in (ours, {})
+    )
+    per = way.operations
+    files = {
+        name: round((under[1].files[name] - under[0].files.get(name, 0)) / per, 1)
+        for name in under[1].files
+    }
+    largest = sorted(files.items(), key=lambda item: -item[1])
+    difference = under[1].total - under[0].total - (plain[1].total - plain[0].total)
+    return Taken(round(difference / per, 1), {name: n for name, n in largest if n >= 0.5})
+
+
+def run(
+    way: Way, times: int, env: Mapping[str, str], library: str, directory: Path
+) -> callgrind.Counts:
+    name, *arguments = way.arguments(times * way.operations)
+    counts = callgrind.count([str(BUILD / name), *arguments], env, library, directory)
+    for recording in directory.glob("*.heapglass"):
+        recording.unlink()
+    return counts
+
+
+def show(name: str, taken: Taken, before: Taken | None) -> None:
+    was = f"  baseline {before.over_plain:7.1f}" if before else ""
+    print(f"{name:24} {taken.over_plain:7.1f}{was}")
+    parts = ", ".join(f"{file} {n:g}" for file, n in list(taken.files.items())[:8])
+    print(f"{'':24} {parts}")
+
+
+def complaint(name: str, taken: Taken, before: Taken, margin: float) -> str:
+    """Why this is a regression, or nothing."""
+    if taken.over_plain <= before.over_plain * (1 + margin) + SLACK:
+        return ""
+    grown = {file: n - before.files.get(file, 0) for file, n in taken.files.items()}
+    worst = sorted(grown.items(), key=lambda item: -item[1])[:3]
+    where = ", ".join(f"{file} {n:+.1f}" for file, n in worst if n > 0)
+    return f"{name}: {taken.over_plain} instructions, were {before.over_plain} ({where})"
+
+
+def read_baseline() -> tuple[str, dict[str, Taken]]:
+    if not BASELINE.exists():
+        return "", {}
+    stored = json.loads(BASELINE.read_text())
+    return stored["compiler"], {name: Taken(**taken) for name, taken in stored["ways"].items()}
+
+
+def write_baseline(compiler: str, ways: Mapping[str, Taken]) -> None:
+    stored = {"compiler": compiler, "ways": {name: asdict(taken) for name, taken in ways.items()}}
+    BASELINE.write_text(json.dumps(stored, indent=2) + "\n")
+
+
+def main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="bench/instructions.py")
+    parser.add_argument("--check", action="store_true", help="fail on more than the baseline")
+    parser.add_argument("--write", action="store_true", help="write the baseline")
+    parser.add_argument("--library", type=Path, default=LIBRARY, help="another libheapglass.so")
+    options = parser.parse_args(argv)
+    if not shutil.which("valgrind"):
+        sys.exit("valgrind is needed (bench/run.py --install)")
+    if not options.library.exists():
+        sys.exit(f"{options.library} is not built: make -C native")
+    builds.build_all()
+    compiler, baseline = read_baseline()
+    taken: dict[str, Taken] = {}
+    with tempfile.TemporaryDirectory(dir=BUILD) as directory:
+        library = Path(shutil.copy(options.library, directory))
+        for name, way in WAYS.items():
+            taken[name] = measure(way, library, Path(directory))
+            show(name, taken[name], baseline.get(name))
+    if options.write:
+        write_baseline(machine.first_line("cc", "--version"), taken)
+    return check(compiler, baseline, taken) if options.check else 0
+
+
+def check(compiler: str, baseline: Mapping[str, Taken], taken: Mapping[str, Taken]) -> int:
+    is_same = compiler == machine.first_line("cc", "--version")
+    margin = MARGIN if is_same else OTHER_COMPILER_MARGIN
+    complaints = [f"{name}: not in the baseline" for name in taken if name not in baseline]
+    complaints += [
+        text
+        for name, now in taken.items()
+        if name in baseline and (text := complaint(name, now, baseline[name], margin))
+    ]
+    for text in complaints:
+        print(text, file=sys.stderr)
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

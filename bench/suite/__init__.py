@@ -1,0 +1,1 @@
+"""The parts of the benchmark suite; bench/run.py is its front."""

@@ -1,0 +1,94 @@
+"""Runs workloads under tools in turn, so that whatever else the machine does hits all alike."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .measure import Command, Cost, Limits, run
+from .places import BUILD
+from .tools import BY_NAME, PLAIN, Tool
+from .workloads import Scale, Workload
+
+Runs = dict[str, list[Cost]]  # by the tool's name, in the order of the rounds
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How often, and within which bounds."""
+
+    is_quick: bool
+    rounds: int
+    long_rounds: int
+    rival_rounds: int
+    limits: Limits
+    rival_limits: Limits
+
+
+QUICK = Plan(
+    is_quick=True,
+    rounds=4,
+    long_rounds=3,
+    rival_rounds=1,
+    limits=Limits(60, 8000),
+    rival_limits=Limits(15, 4000),
+)
+FULL = Plan(
+    is_quick=False,
+    rounds=20,
+    long_rounds=7,
+    rival_rounds=5,
+    limits=Limits(600, 16000),
+    rival_limits=Limits(180, 12000),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    plan: Plan
+    library: Path
+    has_rivals: bool = True
+
+    def run_workload(self, workload: Workload) -> Runs:
+        tools = self.tools_of(workload)
+        runs: Runs = {tool.name: [] for tool in tools}
+        rounds = self.plan.long_rounds if workload.is_long else self.plan.rounds
+        for index in range(rounds):
+            for tool in tools:
+                if self.is_wanted(tool, index, runs[tool.name]):
+                    runs[tool.name].append(self.run_tool(workload, tool))
+        return runs
+
+    def tools_of(self, workload: Workload) -> list[Tool]:
+        rivals = workload.rivals[:1] if self.plan.is_quick else workload.rivals
+        if workload.name == "sampled-16k":
+            rivals = workload.rivals
+        wanted = dict.fromkeys(goal.tool for goal in workload.goals)
+        wanted |= dict.fromkeys(rivals if self.has_rivals else ())
+        tools = [BY_NAME[name] for name in wanted]
+        return [PLAIN, *(tool for tool in tools if tool.is_there(self.library))]
+
+    def is_wanted(self, tool: Tool, index: int, before: Sequence[Cost]) -> bool:
+        if before and before[-1].failure:
+            return False
+        return not tool.is_rival or index < self.plan.rival_rounds
+
+    def run_tool(self, workload: Workload, tool: Tool) -> Cost:
+        scale = Scale(self.plan.is_quick, tool.slowness)
+        limits = self.plan.rival_limits if tool.is_rival else self.plan.limits
+        cost = self.run_command(workload.command(scale), tool, limits)
+        if cost.failure:
+            print(f"{workload.name} under {tool.name}: {cost.failure}", file=sys.stderr)
+        return cost
+
+    def run_command(self, command: Command, tool: Tool, limits: Limits) -> Cost:
+        """In a directory of its own, on a disk: what tools write there is part of their cost."""
+        out = Path(tempfile.mkdtemp(prefix="out.", dir=BUILD))
+        try:
+            return run(tool.apply(command, self.library, out), out, limits)
+        finally:
+            shutil.rmtree(out, ignore_errors=True)

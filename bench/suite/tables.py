@@ -1,0 +1,113 @@
+"""The tables of the terminal and of RESULTS.md: Markdown, aligned to be read as it stands."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from .curves import Curve, Point
+from .figures import Reached, reach
+from .session import Runs
+from .tools import BY_NAME
+from .workloads import Goal, Workload
+
+Row = Sequence[str]
+GOALS_HEADER = ("work", "figure", "goal", "reached", "min..median..max", "verdict", "heaptrack")
+
+
+def markdown(header: Row, rows: Iterable[Row]) -> list[str]:
+    table = [header, *rows]
+    widths = [max(width(row[i]) for row in table) for i in range(len(header))]
+    lines = [
+        "| " + " | ".join(pad(cell, w) for cell, w in zip(row, widths, strict=True)) + " |"
+        for row in table
+    ]
+    lines.insert(1, "|" + "|".join("-" * (w + 2) for w in widths) + "|")
+    return lines
+
+
+def width(text: str) -> int:
+    return sum(not unicodedata.combining(c) for c in text)
+
+
+def pad(text: str, columns: int) -> str:
+    return text + " " * (columns - width(text))
+
+
+def goal_row(workload: Workload, goal: Goal, runs: Runs) -> Row:
+    limit = limit_of(goal, runs)
+    reached = reach(goal.figure, runs["plain"], runs.get(goal.tool, []))
+    mode = "" if goal.tool == "heapglass" else f" ({goal.tool.removeprefix('heapglass ')})"
+    return (
+        workload.title + mode,
+        goal.figure.title,
+        goal.figure.write_limit(limit) if limit is not None else "-",
+        goal.figure.write(reached.value) if reached else "-",
+        spread(goal, reached),
+        verdict(goal, limit, reached, runs),
+        told(goal, runs, "heaptrack"),
+    )
+
+
+def limit_of(goal: Goal, runs: Runs) -> float | None:
+    if goal.limit is not None or not goal.below:
+        return goal.limit
+    rivals = [reach(goal.figure, runs["plain"], runs.get(name, [])) for name in goal.below]
+    return min((rival.value for rival in rivals if rival), default=None)
+
+
+def spread(goal: Goal, reached: Reached | None) -> str:
+    if not reached:
+        return "-"
+    return "..".join(
+        goal.figure.write(value).split()[0]
+        for value in (reached.lowest, reached.median, reached.highest)
+    )
+
+
+def verdict(goal: Goal, limit: float | None, reached: Reached | None, runs: Runs) -> str:
+    if goal.tool not in runs:
+        return "not built yet"
+    failure = failure_of(runs[goal.tool])
+    if failure or not reached:
+        return failure or "no number"
+    if limit is None:
+        return "-"
+    return "reached" if goal.figure.reaches(reached.value, limit) else "missed"
+
+
+def failure_of(costs: Sequence[object]) -> str:
+    return str(getattr(costs[-1], "failure", "")) if costs else ""
+
+
+def told(goal: Goal, runs: Runs, tool: str) -> str:
+    """One number of a rival, or why there is none."""
+    if tool not in runs or not runs[tool]:
+        return "-"
+    if failure := failure_of(runs[tool]):
+        return failure
+    reached = reach(goal.figure, runs["plain"], runs[tool])
+    return goal.figure.write(reached.value) if reached else "-"
+
+
+def rival_rows(workload: Workload, runs: Runs) -> list[Row]:
+    goals = {goal.figure.title: goal for goal in workload.goals}.values()
+    rivals = [name for name in runs if BY_NAME[name].is_rival]
+    return [
+        (workload.title, name, goal.figure.title, told(goal, runs, name))
+        for goal in goals
+        for name in rivals
+    ]
+
+
+def curve_table(curve: Curve, points: Sequence[Point]) -> list[str]:
+    rows = [
+        (
+            f"{point.at:,}",
+            f"{point.plain_ns:.1f}",
+            f"{point.heapglass_ns:.1f}",
+            f"{point.heapglass_ns - point.plain_ns:.1f}",
+        )
+        for point in points
+    ]
+    return markdown((curve.title, "plain ns", "heapglass ns", "over plain"), rows)

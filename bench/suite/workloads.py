@@ -1,0 +1,229 @@
+"""Every workload with its goals: what is run, which number of it counts, who else is asked."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from . import inputs
+from .figures import CPU, OVER_MS, OVER_NS, OWN_MIB, RSS, THROUGHPUT, Figure
+from .measure import Command
+from .places import BUILD, WORKLOADS
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How much to do: quick or not, and how much less for a slow tool."""
+
+    is_quick: bool
+    slowness: int = 1
+
+    def count(self, full: int, quick: int) -> str:
+        return str(quick if self.is_quick else full)
+
+    def loop(self, operations: int) -> list[str]:
+        """Arguments of a workload that times its own rounds: operations, rounds."""
+        return [str(max(1000, operations // self.slowness)), "8" if self.is_quick else "20"]
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A limit on a figure of one of heapglass's modes; without a limit, the best of `below`."""
+
+    figure: Figure
+    limit: float | None
+    tool: str = "heapglass"
+    below: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    name: str
+    title: str
+    command: Callable[[Scale], Command]
+    goals: tuple[Goal, ...]
+    rivals: tuple[str, ...] = ()  # the first one also in a quick run
+    is_long: bool = False  # a real program: fewer rounds
+
+
+EXACT_RIVALS = (
+    "heaptrack",
+    "heaptrack -r",
+    "massif",
+    "dhat",
+    "jemalloc exact",
+    "gperftools exact",
+    "jemalloc sampled",
+    "tcmalloc sampled",
+)
+FAST_RIVALS = ("heaptrack", "heaptrack -r", "jemalloc sampled", "tcmalloc sampled")
+SAMPLERS = ("jemalloc sampled", "tcmalloc sampled")
+
+
+def program(name: str, *arguments: str) -> Command:
+    return Command([str(BUILD / name), *arguments])
+
+
+def pairs(depth: int, limit: float, suffix: str = "") -> Workload:
+    pointers = ", frame pointers" if suffix else ""
+    return Workload(
+        f"pairs-{depth}{suffix.replace('.', '-')}",
+        f"malloc+free, repeated stack, depth {depth}{pointers}",
+        lambda scale: program(f"pairs{suffix}", str(depth), *scale.loop(200_000)),
+        (Goal(OVER_NS, limit),),
+        () if suffix else EXACT_RIVALS,
+    )
+
+
+def stacks(name: str, title: str, arguments: list[str], limit: float) -> Workload:
+    return Workload(
+        name,
+        title,
+        lambda scale: program("stacks", *arguments, *scale.loop(100_000)),
+        (Goal(OVER_NS, limit),),
+        EXACT_RIVALS,
+    )
+
+
+def growing(depth: int, limit: float) -> Workload:
+    return Workload(
+        f"realloc-{depth}",
+        f"realloc growth, depth {depth}, per call",
+        lambda scale: program("growing", str(depth), *scale.loop(100_000)),
+        (Goal(OVER_NS, limit),),
+        FAST_RIVALS,
+    )
+
+
+def threads(kind: str, count: int) -> Workload:
+    return Workload(
+        f"{kind}-{count}",
+        {"private": "private windows", "handoff": "producer/consumer"}[kind]
+        + f", {count} thread{'s' * (count > 1)}",
+        lambda scale: program("threads", kind, str(count), *scale.loop(100_000)),
+        (Goal(THROUGHPUT, 65),),
+        FAST_RIVALS,
+    )
+
+
+def sqlite(scale: Scale) -> Command:
+    script = inputs.sqlite_script(int(scale.count(400_000, 100_000)))
+    return Command(["sqlite3", "-init", str(script), ":memory:", "select 1"])
+
+
+def python(scale: Scale) -> Command:
+    interpreter = os.path.realpath(sys.executable)
+    script = str(WORKLOADS / "objects.py")
+    return Command([interpreter, script, scale.count(100_000, 25_000)], {"PYTHONMALLOC": "malloc"})
+
+
+def perl(scale: Scale) -> Command:
+    return Command(["perl", str(WORKLOADS / "words.pl"), scale.count(250_000, 60_000)])
+
+
+def xmllint(scale: Scale) -> Command:
+    return Command(
+        ["xmllint", "--noout", str(inputs.xml_document(int(scale.count(800_000, 200_000))))]
+    )
+
+
+def redis(scale: Scale) -> Command:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    server = ["redis-server", "--bind", "127.0.0.1", "--port", port, "--save", ""]
+    client = [str(WORKLOADS / "redis_client.sh"), port, scale.count(100_000, 10_000)]
+    return Command(server, client=client)
+
+
+def compiler_flags(scale: Scale) -> list[str]:
+    return ["-DPARTS=1"] if scale.is_quick else ["-DPARTS=4", "-DWITH_REGEX"]
+
+
+def compiler(scale: Scale) -> Command:
+    source = str(WORKLOADS / "templates.cc")
+    return Command(["g++", "-O2", *compiler_flags(scale), "-c", source, "-o", "templates.o"])
+
+
+def compiler_proper(scale: Scale) -> Command:
+    """The child alone: heaptrack follows no children, and would measure only the driver."""
+    driver = [*compiler(scale).argv, "-###"]
+    said = subprocess.run(driver, capture_output=True, text=True, check=True).stderr
+    line = next(line for line in said.splitlines() if "cc1plus" in line and " -quiet" in line)
+    return Command([*shlex.split(line), "-o", "templates.s"])
+
+
+def real(
+    name: str,
+    title: str,
+    command: Callable[[Scale], Command],
+    goals: tuple[Goal, ...],
+    rivals: tuple[str, ...] = EXACT_RIVALS,
+) -> Workload:
+    return Workload(name, title, command, goals, rivals, is_long=True)
+
+
+SAMPLED_GOAL = Goal(CPU, 1.01, "heapglass sampled")
+
+WORKLOADS_ALL = (
+    *(pairs(depth, limit) for depth, limit in ((5, 12), (15, 17), (30, 25))),
+    *(pairs(depth, limit, ".fp") for depth, limit in ((5, 12), (15, 17), (30, 25))),
+    stacks("random", "1024 random stacks, depth 15", ["random", "1024", "15"], 60),
+    stacks("fan", "4096 stacks fanned out", ["fan", "4096", "13"], 90),
+    growing(5, 50),
+    growing(30, 80),
+    *(threads(kind, count) for kind in ("private", "handoff") for count in (1, 2, 4)),
+    real("sqlite", "sqlite3 script", sqlite, (Goal(CPU, 1.05), SAMPLED_GOAL)),
+    real(
+        "python",
+        "python3 json/dict, PYTHONMALLOC=malloc",
+        python,
+        (Goal(CPU, 1.20), SAMPLED_GOAL),
+        (*EXACT_RIVALS, "memray", "memray --native"),
+    ),
+    real("perl", "perl words", perl, (Goal(CPU, 1.12),)),
+    real("xmllint", "xmllint, big document", xmllint, (Goal(CPU, 1.22), Goal(RSS, 1.28))),
+    real("redis", "redis-server under redis-benchmark", redis, (Goal(CPU, 1.22), SAMPLED_GOAL)),
+    real("g++", "g++ -O2 -c with its children", compiler, (Goal(CPU, 1.12),), ()),
+    real("cc1plus", "cc1plus alone", compiler_proper, (Goal(CPU, 1.12),)),
+    real(
+        "live",
+        "5 million small live blocks",
+        lambda _: program("live", "5000000", "0"),
+        (Goal(RSS, 1.28), Goal(CPU, None)),
+        ("heaptrack", "heaptrack -r", "massif", "jemalloc sampled", "tcmalloc sampled"),
+    ),
+    Workload(
+        "sites",
+        "20,000 sites: own memory",
+        lambda scale: program("stacks", "fan", "20000", "20", *scale.loop(100_000)),
+        (Goal(OWN_MIB, 24),),
+        ("heaptrack", "heaptrack -r"),
+    ),
+    Workload(
+        "sampled-16k",
+        "sampled malloc+free of 16 KiB",
+        lambda scale: program("pairs", "15", *scale.loop(200_000), "16384"),
+        (Goal(OVER_NS, None, "heapglass sampled", SAMPLERS),),
+        (*SAMPLERS, "jemalloc", "tcmalloc"),
+    ),
+    Workload(
+        "paused",
+        "paused, malloc+free",
+        lambda scale: program("pairs", "15", *scale.loop(200_000)),
+        (Goal(OVER_NS, 1.5, "heapglass paused"),),
+    ),
+    Workload(
+        "start",
+        "start of `true`",
+        lambda _: Command([shutil.which("true") or "true"]),
+        (Goal(OVER_MS, 3), Goal(OVER_MS, 50, "heapglass run")),
+        ("heaptrack",),
+    ),
+)
