@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,13 +26,17 @@ class Counts:
 def count(argv: Sequence[str], env: Mapping[str, str], library: str, directory: Path) -> Counts:
     out = directory / "callgrind"
     valgrind = ["valgrind", "--quiet", "--tool=callgrind", f"--callgrind-out-file={out}"]
-    subprocess.run(
+    done = subprocess.run(
         [*valgrind, REDIRECTED, *argv],
         env=dict(env) | {"PATH": "/usr/bin:/bin"},
         cwd=directory,
-        stdout=subprocess.DEVNULL,
-        check=True,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
     )
+    if done.returncode:
+        sys.exit(f"{argv[0]} failed under valgrind with {done.returncode}:\n{done.stderr[-2000:]}")
     return read_counts(out.read_text(), library)
 
 
