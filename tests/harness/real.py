@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import random
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
+from harness.bench import Bench
 from harness.programs import SOURCES
+from harness.running import Outcome, Setting, run
 
 # Which executables must have been recorded, at least.
 RECORDED = {
@@ -33,3 +36,15 @@ def prepare(directory: Path) -> None:
     (directory / "words.txt").write_text("\n".join(lines) + "\n")
     items = "".join(f'<item n="{i}"><name>{w}</name></item>' for i, w in enumerate(words[:1000]))
     (directory / "tree.xml").write_text(f"<root>{items}</root>")
+
+
+def perform(bench: Bench, name: str, setting: Setting) -> tuple[Outcome, Path, Path]:
+    """What came of it, the directory it worked in and the one with its recordings.
+
+    Two directories, because some of these programs read everything that lies around.
+    """
+    directory, recordings = bench.fresh("real"), bench.fresh("rec")
+    prepare(directory)
+    out = {"HEAPGLASS_OUT": str(recordings / "%e.%p.heapglass")}
+    setting = replace(setting, environment={**setting.environment, **out})
+    return run(["sh", f"{name}.sh"], directory, setting), directory, recordings

@@ -10,8 +10,8 @@ import pytest
 from harness.allocators import allocators
 from harness.bench import Bench, opened
 from harness.consistency import contradictions
-from harness.real import RECORDED, prepare
-from harness.running import Outcome, Setting, bare_setting, run, under_heapglass
+from harness.real import RECORDED, perform, prepare
+from harness.running import bare_setting, under_heapglass
 from heapglass.model import HeapSource, LossKind
 
 # Losses that only say a stack could not be followed to its end.
@@ -22,15 +22,6 @@ def files(directory: Path) -> dict[str, bytes]:
     """Everything the script left behind; git's index holds inode numbers and times."""
     found = (p for p in sorted(directory.rglob("*")) if p.is_file())
     return {str(p.relative_to(directory)): p.read_bytes() for p in found if p.name != "index"}
-
-
-def perform(bench: Bench, name: str, setting: Setting) -> tuple[Outcome, Path, Path]:
-    """What came of it, the directory it worked in and the one with its recordings."""
-    directory, recordings = bench.fresh("real"), bench.fresh("rec")
-    prepare(directory)
-    out = {"HEAPGLASS_OUT": str(recordings / "%e.%p.heapglass")}
-    setting = replace(setting, environment={**setting.environment, **out})
-    return run(["sh", f"{name}.sh"], directory, setting), directory, recordings
 
 
 def sound(source: HeapSource) -> list[str]:

@@ -97,7 +97,9 @@ def test_code_that_comes_and_goes_while_others_allocate(bench: Bench) -> None:
     assert recording.losses.items == ()
 
 
-@pytest.mark.parametrize(("name", "count"), [("many_blocks", "8000"), ("churn", "8000")])
-def test_stacks_that_change_with_every_call(bench: Bench, name: str, count: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "case"), [("many_blocks", ("8000",)), ("churn", ("8000",)), ("closures", ())]
+)
+def test_stacks_that_change_with_every_call(bench: Bench, name: str, case: tuple[str, ...]) -> None:
     """Whatever is re-used of earlier walks must not show."""
-    assert bench.witnessed(program(name).argv((count,))) == []
+    assert bench.witnessed(program(name).argv(case)) == []

@@ -1,6 +1,7 @@
 /* Handlers that allocate whenever a timer strikes, also inside the recorder. Needs the signal-safe
  * allocator of bump_allocator.c below us, because glibc's own must not be re-entered.
- * Says how many blocks were made in all, by the handler and by the main loop.
+ * Says how many blocks were made in all, by the handler and by the main loop. May be given the
+ * seconds it shall take and the microseconds between two strikes.
  */
 #include <signal.h>
 #include <sys/time.h>
@@ -35,7 +36,8 @@ static double seconds(void) {
 int main(int argc, char **argv) {
     double until = seconds() + (argc > 1 ? atof(argv[1]) : 0.5);
     struct sigaction action = {.sa_handler = site_handler, .sa_flags = SA_RESTART};
-    struct itimerval often = {{0, 50}, {0, 50}}, never = {{0, 0}, {0, 0}};
+    long period = argc > 2 ? atol(argv[2]) : 50;
+    struct itimerval often = {{0, period}, {0, period}}, never = {{0, 0}, {0, 0}};
     unsigned long main_blocks = 0;
     sigaction(SIGALRM, &action, NULL);
     setitimer(ITIMER_REAL, &often, NULL);
