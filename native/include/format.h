@@ -69,7 +69,7 @@ enum hg_loss {
     HG_LOSS_HISTOGRAM = 12,      /* value not in a histogram: no room for one */
     HG_LOSS_SNAPSHOT = 13,       /* snapshot skipped or thinned before its time */
     HG_LOSS_THREAD = 14,         /* event of a thread that no record could be made for */
-    HG_LOSS_CLOCK = 15, /* time of an event taken too early by more than 8 ms; see clock.h */
+    HG_LOSS_CLOCK = 15, /* event dated too early by more than 0.1 s; see clock.h */
     HG_LOSS_COUNT = 16,
 };
 #define HG_LOSS_SLOTS 16u

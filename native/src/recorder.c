@@ -32,7 +32,8 @@ static uint64_t hash_stack(const struct hg_walker *walker) {
 static HG_NOINLINE void forget_stacks(struct hg_thread *thread) {
     __builtin_memset(thread->stacks, 0, sizeof thread->stacks);
     __builtin_memset(thread->children, 0, sizeof thread->children);
-    thread->transcript.depth = thread->transcript.tied = 0;
+    thread->transcript.depth = 0;
+    __builtin_memset(thread->memories, 0, sizeof thread->memories);
     thread->generation = hg_load_acquire(&g_modules_generation);
 }
 
@@ -80,12 +81,13 @@ static HG_NOINLINE uint32_t find_site_anew(struct hg_thread *thread, const struc
                                        &caller, g_options.depth, now_ns);
     hg_add_own(&thread->record->stats[HG_STAT_WALKS], 1);
     if (HG_UNLIKELY(site == HG_SITE_OTHER)) hg_threads_lose(thread, HG_LOSS_SITES_FULL);
+    else if (HG_LIKELY(site)) hg_memory_keep(thread->memories, &thread->transcript, site);
     return HG_LIKELY(site) ? site : walk_site(thread, &caller, now_ns);
 }
 
 HG_INLINE uint32_t find_site(struct hg_thread *thread, const struct hg_frame *frame,
                              uint64_t now_ns) {
-    uint32_t site = hg_transcript_recall(&thread->transcript, frame);
+    uint32_t site = hg_memory_recall(thread->memories, frame);
     bool is_current = thread->generation == hg_load(&g_modules_generation);
     if (HG_UNLIKELY(!site || !is_current)) site = find_site_anew(thread, frame, now_ns);
 #ifdef HG_CHECK_WALKS

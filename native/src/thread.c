@@ -159,7 +159,8 @@ static void move_slot(struct hg_thread *slot, struct hg_thread_record *record) {
     hg_clock_attach(&slot->clock);
     slot->last_block = 0;
     slot->next_tick = 0;
-    slot->transcript.depth = slot->transcript.tied = 0;
+    slot->transcript.depth = 0;
+    __builtin_memset(slot->memories, 0, sizeof slot->memories);
     slot->walker.stack_lo = slot->walker.stack_hi = slot->walker.stack_hole = 0;
     __builtin_memset(slot->walker.stats, 0, sizeof slot->walker.stats);
 }

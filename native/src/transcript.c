@@ -18,13 +18,6 @@ static bool tie_stands(const struct hg_transcript *t, uint32_t i) {
            (!tie->sp_slot || hg_walk_word(tie->sp_slot) == t->steps[i - 1].sp);
 }
 
-bool hg_transcript_ties_stand(const struct hg_transcript *t) {
-    for (uint32_t i = 1; i < t->depth; i++) {
-        if (t->has_tie[i] && !tie_stands(t, i)) return false;
-    }
-    return true;
-}
-
 /* How many frames, from the outermost in, can be met: all words between them and the outermost
  * frame stand where they were read. Frames below `sp` are gone. */
 static uint32_t count_standing(const struct hg_transcript *t, uintptr_t sp) {
@@ -127,7 +120,6 @@ static void tie(struct hg_transcript *t, uint32_t at, const struct fresh *f) {
     }
     t->needs_bp[at] = realigned || (f->rule & HG_RULE_BASE_BP) != 0 || (!saved && outer_needs);
     t->has_tie[at] = tie->bp_slot || tie->sp_slot;
-    t->tied += t->has_tie[at];
 }
 
 /* Put a frame on top of the transcript: one step further in than its frame `at - 1`. */
@@ -149,7 +141,6 @@ static bool is_native(const struct hg_walker *walker, uintptr_t sp) {
 static bool rebuild(struct hg_transcript *t, struct hg_child_entry *children, uint32_t met,
                     const struct fresh *fresh, uint32_t count) {
     uint32_t node = met ? t->nodes[met - 1] : 0;
-    for (uint32_t i = met; i < t->depth; i++) t->tied -= t->has_tie[i];
     t->depth = met;
     for (uint32_t i = count; i-- > 0;) {
         node = child(children, node, fresh[i].step.pc);
@@ -170,7 +161,7 @@ uint32_t hg_transcript_walk(struct hg_transcript *t, struct hg_child_entry *chil
     uint32_t count = walk_to_meet(t, standing, caller, walker, limit, fresh, &met);
     bool is_ours = count != UINT32_MAX && met + count <= limit;
     if (!is_ours || !rebuild(t, children, met, fresh, count)) {
-        t->depth = t->tied = 0;
+        t->depth = 0;
         return 0;
     }
     walker->stats[HG_STAT_FRAMES] += count;
@@ -179,4 +170,37 @@ uint32_t hg_transcript_walk(struct hg_transcript *t, struct hg_child_entry *chil
     if (HG_LIKELY(*site != HG_SITE_OTHER)) return *site;
     *site = 0; /* not to be recalled: each event of such a stack is a loss of its own */
     return HG_SITE_OTHER;
+}
+
+/* Enter one word; false when there is no room left. */
+static bool keep_word(struct hg_memory *memory, uintptr_t at) {
+    if (memory->count == HG_MEMORY_WORDS) return false;
+    memory->words[memory->count].at = at;
+    memory->words[memory->count].word = hg_walk_word(at);
+    memory->count++;
+    return true;
+}
+
+/* The words between frame `i` and the next outer one. */
+static bool keep_way_out(struct hg_memory *memory, const struct hg_transcript *t, uint32_t i) {
+    const struct hg_tie *tie = &t->ties[i];
+    return keep_word(memory, t->steps[i - 1].sp - 8) &&
+           (!tie->bp_slot || keep_word(memory, tie->bp_slot)) &&
+           (!tie->sp_slot || keep_word(memory, tie->sp_slot));
+}
+
+void hg_memory_keep(struct hg_memory *memories, const struct hg_transcript *t, uint32_t site) {
+    uint32_t top = t->depth - 1;
+    const struct hg_step *caller = &t->steps[top];
+    struct hg_memory *memory = hg_memory_of(memories, caller->pc, caller->sp);
+    memory->pc = 0; /* matches nothing until it is whole */
+    memory->count = 0;
+    for (uint32_t i = top; i > 0; i--) {
+        if (!keep_way_out(memory, t, i)) return;
+    }
+    memory->sp = caller->sp;
+    memory->bp = t->ties[top].bp;
+    memory->needs_bp = t->needs_bp[top];
+    memory->site = site;
+    memory->pc = caller->pc;
 }

@@ -1,4 +1,4 @@
-/* The thread's last walk, verified and re-used.
+/* The thread's walks, verified and re-used.
  *
  * A walk is a pure function of the words it reads from the stack: return addresses, and saved frame
  * pointers where a frame's place hangs on one. The transcript keeps the last walk, outermost frame
@@ -8,6 +8,9 @@
  *
  * Each frame keeps its node in the call tree, so a stack that shares its outer frames with the last
  * one, as nearly all do, costs one lookup per new frame.
+ *
+ * A few walks before that are remembered too (hg_memory), each only as a whole: programs go round
+ * and round between the same stacks.
  *
  * Only for walks on the thread's own stack by plain and realigned rules, complete and within the
  * depth limit. All others are walked in full (walk.h). */
@@ -34,7 +37,6 @@ struct hg_tie {
 
 struct hg_transcript {
     uint32_t depth;                            /* frames; 0: nothing is known */
-    uint32_t tied;                             /* frames with a slot in their tie */
     struct hg_step steps[HG_TRANSCRIPT_DEPTH]; /* outermost first */
     struct hg_tie ties[HG_TRANSCRIPT_DEPTH];
     uint32_t nodes[HG_TRANSCRIPT_DEPTH];
@@ -55,22 +57,40 @@ HG_INLINE bool hg_transcript_is_frame(const struct hg_transcript *t, uint32_t i,
     return t->steps[i].sp == sp && t->steps[i].pc == pc && (!t->needs_bp[i] || t->ties[i].bp == bp);
 }
 
-/* Whether all saved frame pointers that matter stand where they were read. */
-bool hg_transcript_ties_stand(const struct hg_transcript *transcript);
+/* A walk that was made before, as the words it read: if the caller is the same and all of them stand
+ * where they stood, so does its site. Innermost first: there stacks differ. */
+#define HG_MEMORIES 256u
+#define HG_MEMORY_WORDS 62u
 
-/* The site of the stack above a hook's frame if the last walk still stands as a whole; else 0. Reads
- * only above that frame, on the stack that the last walk was on: its top is the hook's caller. */
-HG_INLINE uint32_t hg_transcript_recall(const struct hg_transcript *t,
-                                        const struct hg_frame *frame) {
-    uint32_t top = t->depth - 1;
-    if (HG_UNLIKELY(!t->depth)) return 0;
-    if (!hg_transcript_is_frame(t, top, frame->pc, hg_frame_sp(frame), frame->bp)) return 0;
-    for (const struct hg_step *step = t->steps, *end = step + top; step < end; step++) {
-        if (HG_UNLIKELY(hg_walk_word(step->sp - 8) != step->pc)) return 0;
-    }
-    if (HG_UNLIKELY(t->tied) && !hg_transcript_ties_stand(t)) return 0;
-    return t->sites[top];
+struct hg_memory {
+    uintptr_t pc, sp, bp; /* of the caller; bp matters if `needs_bp` */
+    uint32_t site;
+    uint16_t count;
+    uint16_t needs_bp;
+    struct {
+        uintptr_t at, word;
+    } words[HG_MEMORY_WORDS];
+};
+
+HG_INLINE struct hg_memory *hg_memory_of(struct hg_memory *memories, uintptr_t pc, uintptr_t sp) {
+    return &memories[(pc ^ pc >> 6 ^ sp >> 4 ^ sp >> 10) % HG_MEMORIES];
 }
+
+/* The site of the stack above a hook's frame if this thread remembers it; else 0. Reads only above
+ * that frame, on the stack that the remembered walk was on: it started at the same place. */
+HG_INLINE uint32_t hg_memory_recall(struct hg_memory *memories, const struct hg_frame *frame) {
+    const struct hg_memory *m = hg_memory_of(memories, frame->pc, hg_frame_sp(frame));
+    if (m->pc != frame->pc || m->sp != hg_frame_sp(frame)) return 0;
+    if (m->needs_bp && m->bp != frame->bp) return 0;
+    for (uint32_t i = 0; i < m->count; i++) {
+        if (hg_walk_word(m->words[i].at) != m->words[i].word) return 0;
+    }
+    return m->site;
+}
+
+/* Remember the transcript's walk, which is that of `site`, unless it has too many words. */
+void hg_memory_keep(struct hg_memory *memories, const struct hg_transcript *transcript,
+                    uint32_t site);
 
 /* The site of the stack at `caller`, walked until it meets what is standing of the last walk; 0
  * when it has to be walked in full. `limit` is the depth limit. Signal-safe; never waits. */
