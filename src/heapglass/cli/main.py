@@ -12,7 +12,8 @@ import sys
 from typing import TYPE_CHECKING, cast
 
 from heapglass import __version__
-from heapglass.errors import HeapglassError
+from heapglass.errors import HeapglassError, UsageError
+from heapglass.text import printable
 
 if TYPE_CHECKING:
     import argparse
@@ -49,12 +50,16 @@ def main(arguments: Sequence[str]) -> int:
             sys.stdout.flush()
         return code
     except HeapglassError as error:
-        _say(f"heapglass: {error}")
+        _say(f"heapglass: {printable(str(error))}")
         return error.exit_code
     except BrokenPipeError:
-        # The interpreter would try once more at exit, and complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _discard_output()
         return SIGPIPE_EXIT
+    except OSError as error:
+        _discard_output()
+        what = printable(str(error.filename or "the output cannot be written"))
+        _say(f"heapglass: {what}: {error.strerror}")
+        return HeapglassError.exit_code
     except KeyboardInterrupt:
         return INTERRUPT_EXIT
 
@@ -92,31 +97,44 @@ def _dispatch(arguments: Sequence[str]) -> int:
         from heapglass.cli import run  # noqa: PLC0415 (only what is asked for)
 
         return run.run(rest)
+    if sys.stdout is None:
+        raise HeapglassError("there is nowhere to write to: the standard output is closed")
     if name in ("-h", "--help", "help"):
         return _help(rest)
     if name in ("-V", "--version"):
         print(f"heapglass {__version__}")
         return 0
     if name not in COMMANDS:
-        _say(f"heapglass: there is no command '{name}'; see 'heapglass --help'")
-        return 2
+        raise _no_command(name)
     return _run_command(name, rest)
 
 
 def _help(rest: Sequence[str]) -> int:
-    if rest and rest[0] in COMMANDS:
-        return _dispatch([rest[0], "--help"])
-    print(usage())
-    return 0
+    if not rest:
+        print(usage())
+        return 0
+    if rest[0] not in COMMANDS:
+        raise _no_command(rest[0])
+    return _dispatch([rest[0], "--help"])
+
+
+def _no_command(name: str) -> UsageError:
+    return UsageError(f"there is no command '{name}'; see 'heapglass --help'")
 
 
 def _run_command(name: str, arguments: Sequence[str]) -> int:
-    import argparse  # noqa: PLC0415 (not needed by `run`)
+    from heapglass.cli.parser import Parser  # noqa: PLC0415 (not needed by `run`)
 
     command = load(name)
-    parser = argparse.ArgumentParser(prog=f"heapglass {name}", description=command.HELP)
+    parser = Parser(name)
+    parser.description = f"{command.HELP.capitalize()}."
     command.configure(parser)
     return command.main(parser.parse_args(arguments))
+
+
+def _discard_output() -> None:
+    """What is left of it: the interpreter would try once more at exit, and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _say(text: str) -> None:

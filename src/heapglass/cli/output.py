@@ -19,7 +19,8 @@ from typing import Any, TextIO
 from rich.console import Console
 from rich.text import Text
 
-from heapglass.units import Units, parse_size
+from heapglass.cli.arguments import chosen_units
+from heapglass.units import Units
 from heapglass.views.glyphs import Glyphs, choose_glyphs
 from heapglass.views.locations import GAP, Location
 
@@ -69,14 +70,6 @@ class Screen:
             self.line((f"symbols: and {more} more of these; --json has them all", "dim"))
 
 
-def add_output_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON, see docs/json.md")
-    parser.add_argument("--si", action="store_true", help="sizes in kB, MB instead of KiB, MiB")
-    color = parser.add_mutually_exclusive_group()
-    color.add_argument("--color", action="store_true", help="colour even into a file or pipe")
-    color.add_argument("--no-color", action="store_true", help="no colour")
-
-
 def open_screen(args: argparse.Namespace) -> Screen:
     """The screen that standard output is, as the options and the environment will have it."""
     stream = _tolerant(sys.stdout)
@@ -113,24 +106,6 @@ def location_parts(location: Location) -> tuple[Part, ...]:
         gap + location.place if location.place else "",
         (gap + location.callers, "dim"),
     )
-
-
-def chosen_units(args: argparse.Namespace) -> Units:
-    return Units.SI if args.si else Units.IEC
-
-
-def size_argument(text: str) -> int:
-    """A size for argparse, which shows this error's text and no other's."""
-    try:
-        return parse_size(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def count_argument(text: str) -> int:
-    if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number of rows")
-    return int(text)
 
 
 def print_json(document: Mapping[str, Any]) -> None:

@@ -62,7 +62,7 @@ examples:
 """
 
 MOST_DEPTH = 4096
-LEAST_MEMORY = 1 << 20
+LEAST_MEMORY = 4 << 20
 MOST_SECONDS = 10**9
 
 _SHORT = {"o": "output", "f": "force", "q": "quiet", "h": "help"}

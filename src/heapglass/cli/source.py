@@ -6,7 +6,7 @@ import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
-from heapglass.errors import UsageError
+from heapglass.errors import RecordingError
 from heapglass.model import HeapSource
 from heapglass.recording import open_recording
 from heapglass.symbols.symbolizer import Symbolizer
@@ -27,6 +27,6 @@ def open_source(argument: str) -> Opened:
     """Raises a HeapglassError that says in one sentence why there is nothing to see."""
     path = Path(argument)
     if "\0" not in argument and path.is_dir():
-        raise UsageError(f"{argument} is a directory, not a recording")
+        raise RecordingError(f"{argument} is a directory, not a recording")
     heap = open_recording(path)
     return Opened(heap, Symbolizer(heap.modules))

@@ -7,18 +7,15 @@ import sys
 from collections.abc import Sequence
 from itertools import zip_longest
 
-from heapglass.analysis.filters import compile_pattern
 from heapglass.analysis.leaks import Remainder
-from heapglass.analysis.plumbing import Plumbing
-from heapglass.cli.output import (
-    Screen,
+from heapglass.cli.arguments import (
     add_output_options,
+    add_wrapper_option,
+    chosen_plumbing,
     chosen_units,
     count_argument,
-    location_parts,
-    open_screen,
-    print_json,
 )
+from heapglass.cli.output import Screen, location_parts, open_screen, print_json
 from heapglass.cli.source import add_source_argument, open_source
 from heapglass.model import Totals
 from heapglass.units import (
@@ -44,6 +41,16 @@ from heapglass.views.summary import (
 NAME = "summary"
 HELP = "show what a recording holds: totals, peak and the sites that matter most"
 
+_DESCRIPTION = """\
+Shows a process on one page: what was lost or approximated, if anything; totals;
+who owned the memory at the peak and who owns what is left; sizes and lifetimes;
+what heapglass itself took."""
+_EXAMPLES = """\
+examples:
+  heapglass summary server.1234.heapglass
+  heapglass summary --top 20 --wrapper 'x(m|re)alloc' server.1234.heapglass
+  heapglass summary --json server.1234.heapglass | jq .totals.peak_bytes"""
+
 _PIPE_WIDTH = 100  # where bars and columns end when nothing else does
 _TWO_COLUMNS_FROM = 120
 _CHAIN_INDENT = 12
@@ -56,6 +63,8 @@ _WORDS = {Remainder.LIVE: "Live", Remainder.LEAKED: "Leaked", Remainder.LEFT: "L
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = _DESCRIPTION
+    parser.epilog = _EXAMPLES
     add_source_argument(parser)
     parser.add_argument(
         "-n",
@@ -63,21 +72,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=count_argument,
         default=5,
         metavar="N",
-        help="sites in each list (default: 5)",
+        help="sites in each list, 0 for none (default: 5)",
     )
-    parser.add_argument(
-        "--wrapper",
-        action="append",
-        default=[],
-        metavar="REGEX",
-        help="functions that only wrap malloc: their callers answer for the memory",
-    )
+    add_wrapper_option(parser)
     add_output_options(parser)
 
 
 def main(args: argparse.Namespace) -> int:
-    plumbing = Plumbing(tuple(compile_pattern(text) for text in args.wrapper))
-    query = SummaryQuery(args.top, chosen_units(args), plumbing)
+    query = SummaryQuery(args.top, chosen_units(args), chosen_plumbing(args))
     opened = open_source(args.source)
     view = build_summary(opened.heap, opened.names, query)
     if args.json:

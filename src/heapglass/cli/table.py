@@ -6,20 +6,18 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 
-from heapglass.analysis.filters import compile_pattern, parse_filter
+from heapglass.analysis.filters import parse_filter
 from heapglass.analysis.grouping import GroupBy
 from heapglass.analysis.order import SortKey
-from heapglass.analysis.plumbing import Plumbing
-from heapglass.cli.output import (
-    Screen,
+from heapglass.cli.arguments import (
     add_output_options,
+    add_wrapper_option,
+    chosen_plumbing,
     chosen_units,
     count_argument,
-    location_parts,
-    open_screen,
-    print_json,
     size_argument,
 )
+from heapglass.cli.output import Screen, location_parts, open_screen, print_json
 from heapglass.cli.source import Opened, add_source_argument, open_source
 from heapglass.errors import UsageError
 from heapglass.units import format_count
@@ -35,6 +33,18 @@ from heapglass.views.table import TableView, build_table
 NAME = "table"
 HELP = "list allocation sites with their counters"
 
+_DESCRIPTION = """\
+Lists allocation sites, that is distinct call stacks, one row each with its
+counters: bytes and blocks not freed, live bytes at the process's peak,
+allocations, and how many of these were temporary, freed before the thread's
+next allocation."""
+_EXAMPLES = """\
+examples:
+  heapglass table --sort leaked --stacks server.1234.heapglass
+  heapglass table --group function --min 1M server.1234.heapglass
+  heapglass table --filter module:libssl --filter handshake server.1234.heapglass
+  heapglass table --json server.1234.heapglass | jq '.sites[0].stack[].function'"""
+
 _LEAST_ROWS = 10
 _FRAME_LINES = 6  # title, footer, prompt, and some air
 _STACKS_SHOWN = 10
@@ -42,16 +52,22 @@ _LEAST_LOCATION = 12
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = _DESCRIPTION
+    parser.epilog = _EXAMPLES
     add_source_argument(parser)
     parser.add_argument(
         "--sort",
         choices=[key.value for key in SortKey],
-        help="what comes first (default: live while the process runs, peak when it has ended)",
+        metavar="KEY",
+        help="live, peak, allocations, bytes, temporary, or leaked, which shows only sites with"
+        " live blocks (default: live while the process runs, peak when it has ended)",
     )
     parser.add_argument(
         "--group",
         choices=[by.value for by in GroupBy],
-        help="put sites together by their responsible frame, or split them by thread",
+        metavar="BY",
+        help="put sites together by the function, file or module of their responsible frame, or"
+        " split them by thread",
     )
     parser.add_argument(
         "--filter",
@@ -66,7 +82,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=size_argument,
         default=0,
         metavar="SIZE",
-        help="only rows of at least SIZE, such as 64k or 1.5MiB",
+        help="only rows of at least SIZE, such as 64k or 1.5MiB, in what is sorted by",
     )
     parser.add_argument(
         "-n",
@@ -76,13 +92,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="only the first N rows, 0 for all (default: what fits the screen)",
     )
     parser.add_argument("--stacks", action="store_true", help="print the whole stack of each site")
-    parser.add_argument(
-        "--wrapper",
-        action="append",
-        default=[],
-        metavar="REGEX",
-        help="functions that only wrap malloc: their callers answer for the memory",
-    )
+    add_wrapper_option(parser)
     add_output_options(parser)
 
 
@@ -114,7 +124,7 @@ def _query(args: argparse.Namespace) -> TableQuery:
         limit=args.limit or 0,
         has_members=args.json,
         units=chosen_units(args),
-        plumbing=Plumbing(tuple(compile_pattern(text) for text in args.wrapper)),
+        plumbing=chosen_plumbing(args),
     )
 
 

@@ -28,6 +28,8 @@ class Program(NamedTuple):
 def find_program(command: tuple[str, ...], search_path: str | None) -> Program:
     """Look as execvp() does; LaunchError 127 when there is none, 126 when it cannot be executed."""
     name = command[0]
+    if not name:
+        raise LaunchError("the command to run is an empty word", 127)
     path = name if "/" in name else _search(name, search_path)
     _check_executable(path, name)
     chain = list(_chain(path, search_path))

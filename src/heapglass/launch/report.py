@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from shlex import quote
 
 from heapglass.launch.voice import short_name
 from heapglass.recording.glance import Glance
 from heapglass.recording.liveness import EXEC, RUNNING
+from heapglass.text import shell_word
 from heapglass.units import format_compact, format_count, format_duration, format_size
 
 MOST_CHILDREN = 20  # a build starts thousands
@@ -37,6 +37,7 @@ REASON_WORDS = {
     "budget": "the recording reached its size limit",
     "no_memory": "the kernel refused memory",
     "internal": "a check inside the recorder failed",
+    "cannot_grow": "the file could not be reached any more to make it larger",
 }
 
 
@@ -67,7 +68,7 @@ def _main_lines(main: Glance, directory: str) -> Iterator[str]:
         why = REASON_WORDS.get(main.reason, main.reason)
         yield f"recording is incomplete ({main.ladder}) from {since} on: {why}"
     name = short_name(main.path, directory)
-    yield f"recorded in {name}; see: heapglass summary {quote(name)}"
+    yield f"recorded in {name}; see: heapglass summary {shell_word(name)}"
 
 
 def _child_line(child: Glance, directory: str) -> str:

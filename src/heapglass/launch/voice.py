@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 
+from heapglass.text import printable
+
 
 def say(line: str) -> None:
-    """One line on stderr. A closed or full stderr is no reason to fail."""
+    """One line on stderr, whatever is in its names. A closed or full one is no reason to fail."""
     if sys.stderr is None:
         return
     try:
-        sys.stderr.write(f"heapglass: {line}\n")
+        sys.stderr.write(f"heapglass: {printable(line)}\n")
         sys.stderr.flush()
     except (OSError, ValueError):
         sys.stderr = None  # so that nothing is flushed at exit

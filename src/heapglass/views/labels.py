@@ -12,6 +12,7 @@ from posixpath import basename
 
 from heapglass.analysis.names import elide_arguments, qualified_name, split_scopes
 from heapglass.model import Frame, Pseudo
+from heapglass.text import printable
 from heapglass.views.glyphs import Glyphs
 
 _CUTS = {
@@ -21,13 +22,6 @@ _CUTS = {
     Pseudo.BAD_RULE: "outer frames are missing: unwind information not understood",
     Pseudo.OTHER: "all stacks that found no room of their own",
 }
-
-
-def printable(text: str) -> str:
-    """The text with control characters escaped."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
 def function_text(frame: Frame) -> str:

@@ -9,12 +9,12 @@ from posixpath import basename
 
 from heapglass.analysis.grouping import Group, GroupBy
 from heapglass.model import Frame, Pseudo
+from heapglass.text import printable
 from heapglass.views.glyphs import Glyphs
 from heapglass.views.labels import (
     chain_text,
     full_place_text,
     place_text,
-    printable,
     short_name,
     shorten,
     shorten_path,

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass, field
 
 from heapglass.analysis.leaks import Remainder, find_remains
 from heapglass.analysis.order import SortKey, top_sites
 from heapglass.analysis.plumbing import Plumbing
 from heapglass.model import HeapSource, Losses, Process, ProcessState, Recorder, Totals
+from heapglass.text import printable, shell_word
 from heapglass.units import Units, format_duration
 from heapglass.views.caveats import list_caveats
 from heapglass.views.histogram import Bar, fold_histogram
-from heapglass.views.labels import printable
 from heapglass.views.naming import Resolver, name_stacks
 from heapglass.views.rows import SiteRow, build_rows
 
@@ -72,7 +71,7 @@ def command_text(process: Process) -> str:
     """The command line as it could be typed, or the executable where it is not known."""
     if not process.argv:
         return printable(process.executable)
-    return printable(" ".join(_quote(argument) for argument in process.argv))
+    return " ".join(_quote(argument) for argument in process.argv)
 
 
 def state_text(process: Process) -> str:
@@ -94,10 +93,10 @@ def state_text(process: Process) -> str:
 
 
 def _quote(argument: str) -> str:
-    """As `shlex.quote`, but with double quotes where these leave the argument readable."""
-    if "'" in argument and not set(argument) & set('"$`\\!'):
+    """As `shell_word`, but with double quotes where these leave the argument readable."""
+    if "'" in argument and argument.isprintable() and not set(argument) & set('"$`\\!'):
         return f'"{argument}"'
-    return shlex.quote(argument)
+    return shell_word(argument)
 
 
 def _signal_text(number: int | None) -> str:

@@ -60,7 +60,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"heapglass {heapglass.__version__}\n"
 
 
-@pytest.mark.parametrize("arguments", [[], ["frobnicate"]])
+@pytest.mark.parametrize("arguments", [[], ["frobnicate"], ["help", "frobnicate"]])
 def test_without_a_known_command_usage_is_wrong(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -102,12 +102,41 @@ def test_reader_that_went_away_is_no_error(cli: Cli) -> None:
     assert (process.returncode, errors) == (141, b"")
 
 
-def test_closed_output_is_no_traceback(cli: Cli) -> None:
-    command = shlex.join(cli.argv("lib"))
+def redirected(cli: Cli, arguments: list[str], redirection: str) -> tuple[int, str]:
+    """Exit code and stderr of the command as a shell runs it with that redirection."""
     done = subprocess.run(
-        ["sh", "-c", f"{command} >&- 2>&-"], env=cli.environment(), capture_output=True, check=False
+        ["sh", "-c", f"{shlex.join(cli.argv(*arguments))} {redirection}"],
+        env=cli.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert done.stderr == b""
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["lib"], ["--version"], ["help"], ["summary", "x"]])
+def test_closed_output_is_said(cli: Cli, arguments: list[str]) -> None:
+    sentence = "heapglass: there is nowhere to write to: the standard output is closed\n"
+    assert redirected(cli, arguments, ">&-") == (1, sentence)
+    assert redirected(cli, arguments, ">&- 2>&-") == (1, "")
+
+
+@pytest.mark.parametrize("arguments", [["lib"], ["--help"], ["run", "--help"]])
+def test_full_output_is_said(cli: Cli, arguments: list[str]) -> None:
+    sentence = "heapglass: the output cannot be written: No space left on device\n"
+    assert redirected(cli, arguments, ">/dev/full") == (1, sentence)
+
+
+def test_usage_errors_need_no_stderr(cli: Cli) -> None:
+    assert redirected(cli, ["summary"], "2>&-") == (2, "")
+
+
+def test_a_name_that_is_no_text_is_shown_as_bytes(cli: Cli) -> None:
+    code, errors = redirected(cli, ["summary"], "\"$(printf 'a\\377\\033b')\"")
+    assert (code, errors) == (
+        1,
+        "heapglass: a\\xff\\x1bb cannot be opened: No such file or directory\n",
+    )
 
 
 def test_run_starts_without_anything_heavy(cli: Cli) -> None:

@@ -92,7 +92,7 @@ def test_help_behind_the_command_is_the_commands() -> None:
         (("--snapshot", "1e3", "cmd"), "--snapshot 1e3 is not"),
         (("--snapshot", "1.5.2", "cmd"), "--snapshot 1.5.2 is not"),
         (("--memory", "lots", "cmd"), "'lots' is not a size"),
-        (("--memory", "64k", "cmd"), "--memory 64k is not between"),
+        (("--memory", "4095k", "cmd"), "--memory 4095k is not between 4.0 MiB and"),
         (("--snapshot-churn", "16E", "cmd"), "--snapshot-churn 16E is not between"),
     ],
 )

@@ -12,7 +12,6 @@ from heapglass.views.labels import (
     full_place_text,
     function_text,
     place_text,
-    printable,
     short_name,
     shorten,
     shorten_path,
@@ -93,8 +92,6 @@ def test_places() -> None:
 
 
 def test_nothing_printed_can_move_the_cursor() -> None:
-    assert printable("a\x1b[2Jb\n\udc80") == "a\\x1b[2Jb\\n\\udc80"
-    assert printable("größe 日本") == "größe 日本"
     evil = frame("f\x1b[31m", "/a\nb.c", 1, "/opt/\x07.so")
     for text in (function_text(evil), place_text(evil), full_place_text(evil)):
         assert text.isprintable()

@@ -55,5 +55,6 @@ def test_the_command_could_be_typed_but_moves_no_cursor() -> None:
     assert command_text(sql) == "sqlite3 \"select 'x'\""
     tricky = FakeSource(argv=("echo", "it's $HOME")).process
     assert shlex.split(command_text(tricky)) == ["echo", "it's $HOME"]
-    assert command_text(FakeSource(argv=("a\x1b[0m",)).process).isprintable()
+    assert command_text(FakeSource(argv=("a\x1b[0m",)).process) == "$'a\\033[0m'"
+    assert command_text(FakeSource(argv=("it's\n",)).process).isprintable()
     assert command_text(FakeSource(argv=()).process) == "/usr/bin/app"
