@@ -89,6 +89,7 @@ class FakeSource:
     loss_items: Mapping[LossKind, int] = field(default_factory=dict)
     ladder: tuple[str, str, int] = ("recording", "", 0)
     peak_error_bytes: int = 0
+    peak_bytes: int | None = None  # None: what the sites add up to
     thread_names: Sequence[tuple[str, int]] = (("app", 0),)
     sizes: Mapping[int, int] = field(default_factory=dict)
     lifetimes: Mapping[int, int] = field(default_factory=dict)
@@ -134,7 +135,7 @@ class FakeSource:
             bytes_freed=int(table.bytes_freed.sum()),
             live_blocks=int(table.live_blocks.sum()),
             live_bytes=live,
-            peak_bytes=int(table.peak_bytes.sum()),
+            peak_bytes=int(table.peak_bytes.sum()) if self.peak_bytes is None else self.peak_bytes,
             peak_time_ns=2_100_000_000,
             temporary=int(table.temporary.sum()),
             reallocs=12 if len(table) else 0,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from heapglass.model import HeapSource, Losses, LossKind, Recorder
+from heapglass.analysis.peak import peak_difference_bytes
+from heapglass.model import HeapSource, Losses, LossKind, Recorder, SiteTable
 from heapglass.units import Units, format_count, format_duration, format_size
 
 _GONE = "no number here includes them"
@@ -70,14 +71,18 @@ _REASONS = {
 }
 
 
-def list_caveats(source: HeapSource, units: Units = Units.IEC) -> tuple[str, ...]:
-    """Everything that makes the numbers less than whole and exact; empty when nothing does."""
+def list_caveats(source: HeapSource, table: SiteTable, units: Units = Units.IEC) -> tuple[str, ...]:
+    """Everything that makes the numbers less than whole and exact; empty when nothing does.
+
+    `table` holds all sites of the source.
+    """
     losses = source.losses
     return (
         *_ladder_sentences(losses),
         *(_loss_sentence(loss.kind, loss.events) for loss in losses.items if loss.events),
         *_sampling_sentences(source.recorder, units),
         *_peak_sentences(losses, units),
+        *_share_sentences(peak_difference_bytes(source, table), units),
     )
 
 
@@ -108,3 +113,10 @@ def _peak_sentences(losses: Losses, units: Units) -> tuple[str, ...]:
         return ()
     error = format_size(losses.peak_error_bytes, units)
     return (f"The peak may have been up to {error} higher: threads are added up in batches.",)
+
+
+def _share_sentences(difference: int | None, units: Units) -> tuple[str, ...]:
+    if not difference:
+        return ()
+    off = f"{format_size(abs(difference), units)} {'more' if difference > 0 else 'less'}"
+    return (f"At the peak the sites add up to {off} than the peak: events were under way then.",)

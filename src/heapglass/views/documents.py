@@ -28,7 +28,7 @@ def summary_document(view: SummaryView) -> Document:
     return {
         "schema": SUMMARY_SCHEMA,
         "process": _process(view.process),
-        "totals": _totals(view.totals),
+        "totals": _totals(view.totals, view.peak_difference_bytes),
         "losses": _losses(view.losses),
         "recorder": _recorder(view.recorder, view.losses),
         "caveats": list(view.caveats),
@@ -96,10 +96,14 @@ def _process(process: Process) -> Document:
     }
 
 
-def _totals(totals: Totals) -> Document:
+def _totals(totals: Totals, peak_difference_bytes: int | None) -> Document:
     document = asdict(totals)
     document["peak_time"] = document.pop("peak_time_ns") / 1e9
-    return {**document, "slack_bytes": totals.slack_bytes}
+    return {
+        **document,
+        "slack_bytes": totals.slack_bytes,
+        "peak_difference_bytes": peak_difference_bytes,
+    }
 
 
 def _losses(losses: Losses) -> Document:

@@ -50,7 +50,7 @@ def build_groups(
     shown = ordered[: query.limit] if query.limit else ordered
     nothing = sum_counters(chosen.table, chosen.rows[:0])
     return GroupView(
-        caveats=list_caveats(source, query.units),
+        caveats=list_caveats(source, chosen.table, query.units),
         by=by,
         sort=chosen.sort,
         remainder=call_remainder(source.process.state),

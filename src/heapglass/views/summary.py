@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from heapglass.analysis.leaks import Remainder, find_remains
 from heapglass.analysis.order import SortKey, top_sites
+from heapglass.analysis.peak import peak_difference_bytes
 from heapglass.analysis.plumbing import Plumbing
 from heapglass.model import HeapSource, Losses, Process, ProcessState, Recorder, Totals
 from heapglass.text import printable, shell_word
@@ -30,6 +31,7 @@ class SummaryView:
     thread_count: int
     site_count: int
     totals: Totals
+    peak_difference_bytes: int | None  # what the sites add up to then, less the peak
     losses: Losses
     recorder: Recorder
     remainder: Remainder
@@ -50,11 +52,12 @@ def build_summary(source: HeapSource, resolver: Resolver, query: SummaryQuery) -
     shown = {int(table.id[row]) for row in (*peak_rows, *remaining_rows)}
     stacks = name_stacks(source, resolver, sorted(shown))
     return SummaryView(
-        caveats=list_caveats(source, query.units),
+        caveats=list_caveats(source, table, query.units),
         process=process,
         thread_count=len(source.threads),
         site_count=len(table),
         totals=source.totals,
+        peak_difference_bytes=peak_difference_bytes(source, table),
         losses=source.losses,
         recorder=source.recorder,
         remainder=remains.kind,

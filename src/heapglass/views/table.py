@@ -33,7 +33,7 @@ def build_table(source: HeapSource, resolver: Resolver, query: TableQuery) -> Ta
     shown = rows[: query.limit] if query.limit else rows
     stacks = chosen.stacks or name_stacks(source, resolver, table.id[shown].tolist())
     return TableView(
-        caveats=list_caveats(source, query.units),
+        caveats=list_caveats(source, table, query.units),
         sort=chosen.sort,
         remainder=call_remainder(source.process.state),
         rows=build_rows(table, shown, stacks, query.plumbing),

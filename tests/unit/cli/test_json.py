@@ -78,6 +78,7 @@ def test_summary_has_the_numbers_of_the_source(run: Run) -> None:
     assert found["totals"]["peak_bytes"] == totals.peak_bytes
     assert found["totals"]["peak_time"] == 2.1
     assert found["totals"]["slack_bytes"] == 1000
+    assert found["totals"]["peak_difference_bytes"] == 0
     assert found["process"]["argv"] == ["app", "--input", "data file.txt"]
     assert found["process"]["duration"] == 3.4
     assert [site["peak_bytes"] for site in found["at_peak"]] == [25_165_824, 4_000_000]
