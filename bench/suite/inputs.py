@@ -22,7 +22,7 @@ def xml_text(items: int) -> str:
     dice = random.Random(1)
     lines = ['<?xml version="1.0"?>', "<items>"]
     for i in range(items):
-        words = " ".join(f"w{dice.randrange(5000)}" for _ in range(4))
+        words = " ".join(f"w{dice.randrange(5000)}" for _ in range(30))
         tags = "".join(f"<tag>{dice.randrange(100)}</tag>" for _ in range(i % 4))
         lines.append(f'<item id="{i}" kind="k{i % 17}"><name>{words}</name>{tags}</item>')
     return "\n".join([*lines, "</items>", ""])

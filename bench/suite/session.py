@@ -32,7 +32,7 @@ class Plan:
 QUICK = Plan(
     is_quick=True,
     rounds=4,
-    long_rounds=3,
+    long_rounds=2,
     rival_rounds=1,
     limits=Limits(60, 8000),
     rival_limits=Limits(15, 4000),

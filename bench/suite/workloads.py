@@ -106,14 +106,14 @@ def threads(kind: str, count: int) -> Workload:
         f"{kind}-{count}",
         {"private": "private windows", "handoff": "producer/consumer"}[kind]
         + f", {count} thread{'s' * (count > 1)}",
-        lambda scale: program("threads", kind, str(count), *scale.loop(100_000)),
+        lambda scale: program("threads", kind, str(count), *scale.loop(200_000)),
         (Goal(THROUGHPUT, 65),),
         FAST_RIVALS,
     )
 
 
 def sqlite(scale: Scale) -> Command:
-    script = inputs.sqlite_script(int(scale.count(400_000, 100_000)))
+    script = inputs.sqlite_script(int(scale.count(400_000, 200_000)))
     return Command(["sqlite3", "-init", str(script), ":memory:", "select 1"])
 
 
@@ -124,12 +124,12 @@ def python(scale: Scale) -> Command:
 
 
 def perl(scale: Scale) -> Command:
-    return Command(["perl", str(WORKLOADS / "words.pl"), scale.count(250_000, 60_000)])
+    return Command(["perl", str(WORKLOADS / "words.pl"), scale.count(250_000, 80_000)])
 
 
 def xmllint(scale: Scale) -> Command:
     return Command(
-        ["xmllint", "--noout", str(inputs.xml_document(int(scale.count(800_000, 200_000))))]
+        ["xmllint", "--noout", str(inputs.xml_document(int(scale.count(300_000, 120_000))))]
     )
 
 
@@ -138,7 +138,7 @@ def redis(scale: Scale) -> Command:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
     server = ["redis-server", "--bind", "127.0.0.1", "--port", port, "--save", ""]
-    client = [str(WORKLOADS / "redis_client.sh"), port, scale.count(100_000, 10_000)]
+    client = [str(WORKLOADS / "redis_client.sh"), port, scale.count(100_000, 15_000)]
     return Command(server, client=client)
 
 
@@ -218,6 +218,13 @@ WORKLOADS_ALL = (
         "paused, malloc+free",
         lambda scale: program("pairs", "15", *scale.loop(200_000)),
         (Goal(OVER_NS, 1.5, "heapglass paused"),),
+    ),
+    Workload(
+        "first",
+        "start of a program that allocates",
+        lambda _: program("pairs", "5", "1", "1"),
+        (Goal(OVER_MS, 3),),
+        ("heaptrack",),
     ),
     Workload(
         "start",

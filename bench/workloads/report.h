@@ -50,10 +50,14 @@ static inline struct rounds rounds_of(long wanted) {
 
 static inline void round_start(struct rounds *r) { r->started_ns = cpu_ns(); }
 
-static inline void round_end(struct rounds *r, long operations) {
-    double ns = (cpu_ns() - r->started_ns) / (double)operations;
+static inline void round_took(struct rounds *r, double all_ns, long operations) {
+    double ns = all_ns / (double)operations;
     if (ns < r->best_ns) r->best_ns = ns;
     if (r->done++ >= r->wanted - (r->wanted + 3) / 4 && ns < r->late_ns) r->late_ns = ns;
+}
+
+static inline void round_end(struct rounds *r, long operations) {
+    round_took(r, cpu_ns() - r->started_ns, operations);
 }
 
 static inline void report(const struct rounds *r, long operations_per_round) {
