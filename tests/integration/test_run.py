@@ -19,6 +19,7 @@ import pytest
 
 import heapglass
 from harness.cli import Cli
+from heapglass.recording import open_recording
 from heapglass.recording.glance import glance
 
 STATUS = "import re; print(*re.findall(r'Sig(?:Blk|Ign|Cgt):.*', open('/proc/self/status').read()))"
@@ -338,6 +339,18 @@ def test_options_reach_the_recording(cli: Cli) -> None:
     assert header.snapshot_interval_ns == 250_000_000
     assert header.snapshot_churn_bytes == 1 << 20
     assert header.memory_budget == 64 << 20
+
+
+def test_variables_of_the_user_hold_where_no_option_is_given(cli: Cli) -> None:
+    environment = {
+        "HEAPGLASS_OUT": "mine.heapglass",
+        "HEAPGLASS_DEPTH": "seven",
+        "HEAPGLASS_FOLLOW": "0",
+    }
+    done = cli("run", "sh", "-c", "ls; true", environment=environment)
+    assert [path.name for path in cli.recordings()] == ["mine.heapglass"]
+    assert "heapglass: HEAPGLASS_DEPTH: seven is not a number of frames" in done.stderr
+    assert open_recording(cli.directory / "mine.heapglass").recorder.depth_limit == 128
 
 
 def test_existing_file_is_kept_without_force(cli: Cli) -> None:

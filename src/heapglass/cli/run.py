@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from heapglass.errors import LaunchError
+from heapglass.launch import values
 from heapglass.launch.launcher import launch
 from heapglass.launch.options import RunOptions
 
@@ -19,41 +21,44 @@ with the call stacks they come from. COMMAND needs no change and no recompiling;
 it keeps its terminal, input, output and exit code.
 
 options:
-  -o, --output FILE        record to FILE (default: %e.%p.heapglass in the current
-                           directory); see "names" below
-  -f, --force              replace FILE if it is a recording
-  -q, --quiet              print nothing but errors
-      --depth N            keep at most N frames of a stack, 1 to 4096 (default: 128)
-      --no-follow          record COMMAND only, not the programs it starts
-      --snapshot SECONDS   time between two snapshots, such as 1 or 0.25; 0: none
-                           (default: 1)
+  -o, --output FILE      record to FILE (default: %e.%p.heapglass in the current
+                         directory); see "names" below
+  -f, --force            replace FILE if it is a recording
+  -q, --quiet            print nothing but errors
+      --depth N          keep at most N frames of a stack, 1 to 4096
+                         (default: 128)
+      --no-follow        record COMMAND only, not the programs it starts
+      --snapshot SECONDS time between two snapshots, such as 1 or 0.25; 0: none
+                         (default: 1)
       --snapshot-churn SIZE
-                           take a snapshot also whenever SIZE bytes were allocated
-                           and freed, such as 64M; 0: never (default: 0)
-      --memory SIZE        the recording may use SIZE bytes at most, such as 512M;
-                           what no longer fits is counted (default: no limit)
-  -h, --help               print this
+                         take a snapshot also whenever SIZE bytes were allocated
+                         and freed, such as 64M; 0: never (default: 0)
+      --memory SIZE      heapglass may take SIZE bytes at most, such as 512M, at
+                         least 4M; what no longer fits is counted
+                         (default: no limit)
+  -h, --help             print this
 
 names:
-  Each process writes a file of its own. In FILE, %p stands for its process id, %e
-  for the name of its executable, %h for the host, %t for its start time in seconds
-  since 1970, %n for the first number, from 0, that makes a new name, %% for a
-  percent sign. Where a name is taken already, the process id or a number is added.
-  Nothing is overwritten without --force.
+  Each process writes a file of its own. In FILE, %p stands for its process id,
+  %e for the name of its executable, %h for the host, %t for its start time in
+  seconds since 1970, %n for the first number, from 0, that makes a new name, %%
+  for a percent sign. Where a name is taken already, the process id or a number
+  is added. Nothing is overwritten without --force.
 
 exit status:
   COMMAND's own; 128 and the signal's number when a signal ended it; 125 when
-  heapglass itself failed, 126 when COMMAND cannot be executed, 127 when it was not
-  found.
+  heapglass itself failed, 126 when COMMAND cannot be executed, 127 when it was
+  not found.
 
 signals:
-  What is sent to heapglass is handed on to COMMAND. Keys such as ^C and ^Z reach
-  COMMAND as they do without heapglass.
+  What is sent to heapglass is handed on to COMMAND. Keys such as ^C and ^Z
+  reach COMMAND as they do without heapglass.
 
 environment:
-  LD_PRELOAD is kept behind the library. HEAPGLASS_DEPTH, HEAPGLASS_SNAPSHOT,
-  HEAPGLASS_CHURN and HEAPGLASS_MEMORY hold where the option is not given. Where the
-  current directory is not writable, recordings go to TMPDIR, or /tmp.
+  HEAPGLASS_OUT, HEAPGLASS_QUIET, HEAPGLASS_DEPTH, HEAPGLASS_FOLLOW,
+  HEAPGLASS_SNAPSHOT, HEAPGLASS_CHURN and HEAPGLASS_MEMORY hold where the option
+  is not given. LD_PRELOAD is kept behind the library. Where the current
+  directory is not writable, recordings go to TMPDIR, or /tmp.
 
 examples:
   heapglass run ./server --port 8080
@@ -61,9 +66,7 @@ examples:
   heapglass run -q --no-follow make
 """
 
-MOST_DEPTH = 4096
-LEAST_MEMORY = 4 << 20
-MOST_SECONDS = 10**9
+Value = TypeVar("Value")
 
 _SHORT = {"o": "output", "f": "force", "q": "quiet", "h": "help"}
 _WITH_VALUE = {"output", "depth", "snapshot", "snapshot-churn", "memory"}
@@ -91,10 +94,10 @@ def parse(arguments: Sequence[str]) -> RunOptions | None:
         is_forced="force" in given,
         is_quiet="quiet" in given,
         follows_children="no-follow" not in given,
-        depth=_depth(given.get("depth")),
-        snapshot_seconds=_seconds(given.get("snapshot")),
-        churn_bytes=_size("snapshot-churn", given.get("snapshot-churn"), least=0),
-        memory_bytes=_size("memory", given.get("memory"), least=LEAST_MEMORY),
+        depth=_read("depth", given.get("depth"), values.read_depth),
+        snapshot_seconds=_read("snapshot", given.get("snapshot"), values.read_seconds),
+        churn_bytes=_read("snapshot-churn", given.get("snapshot-churn"), values.read_churn),
+        memory_bytes=_read("memory", given.get("memory"), values.read_memory),
     )
 
 
@@ -144,36 +147,13 @@ def _value(word: str, value: str | None, rest: list[str]) -> str:
     return found
 
 
-def _depth(text: str | None) -> int | None:
+def _read(option: str, text: str | None, read: Callable[[str], Value]) -> Value | None:
     if text is None:
         return None
-    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= MOST_DEPTH):
-        raise _usage_error(f"--depth {text} is not a number of frames from 1 to {MOST_DEPTH}")
-    return int(text)
-
-
-def _seconds(text: str | None) -> str | None:
-    if text is None:
-        return None
-    whole, _, fraction = text.partition(".")
-    is_number = whole.isdecimal() and (fraction + "0").isdecimal() and text.isascii()
-    if not is_number or int(whole) > MOST_SECONDS:
-        raise _usage_error(f"--snapshot {text} is not a number of seconds such as 1 or 0.25")
-    return text
-
-
-def _size(option: str, text: str | None, *, least: int) -> int | None:
-    if text is None:
-        return None
-    from heapglass.units import format_size, parse_size  # noqa: PLC0415 (rarely needed)
-
     try:
-        size = parse_size(text)
+        return read(text)
     except ValueError as error:
         raise _usage_error(f"--{option}: {error}") from None
-    if not least <= size < 1 << 63:
-        raise _usage_error(f"--{option} {text} is not between {format_size(least)} and 8 EiB")
-    return size
 
 
 def _usage_error(problem: str) -> LaunchError:

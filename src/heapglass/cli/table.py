@@ -42,8 +42,8 @@ _EXAMPLES = """\
 examples:
   heapglass table --sort leaked --stacks server.1234.heapglass
   heapglass table --group function --min 1M server.1234.heapglass
-  heapglass table --filter module:libssl --filter handshake server.1234.heapglass
-  heapglass table --json server.1234.heapglass | jq '.sites[0].stack[].function'"""
+  heapglass table --filter module:libssl --filter handshake s.heapglass
+  heapglass table --json s.heapglass | jq '.sites[0].stack[].function'"""
 
 _LEAST_ROWS = 10
 _FRAME_LINES = 6  # title, footer, prompt, and some air

@@ -13,6 +13,7 @@ from heapglass.launch.options import RunOptions
 from heapglass.launch.process import Ending, RecordedProcess
 from heapglass.launch.program import find_program
 from heapglass.launch.session import Session
+from heapglass.launch.settings import complete
 from heapglass.launch.voice import say, short_name
 
 
@@ -20,11 +21,12 @@ def launch(options: RunOptions) -> int:
     """Run the program to its end; its exit code. LaunchError when it was not started."""
     library = preload_path(library_path())
     inherited = inherited_environment()
+    options, troubles = complete(options, inherited)
     program = find_program(options.command, _text(inherited, b"PATH"))
     temporary = _text(inherited, b"TMPDIR") or "/tmp"  # noqa: S108 (as mktemp does)
     template = _template(options, temporary)
     tell = _silence if options.is_quiet else say
-    for note in program.notes:
+    for note in (*troubles, *program.notes):
         tell(note)
     session = os.urandom(8).hex()
     environment = recording_environment(inherited, options, library, template, session)

@@ -92,7 +92,7 @@ def _standing(found: Glance) -> str:
 
 
 def _left(found: Glance) -> str:
-    left = "now live" if found.state == RUNNING else "live at exit"
+    left = {RUNNING: "now live", EXEC: "live at exec"}.get(found.state, "live at exit")
     sums = found.sums
     return f"{left}: {format_size(sums.live_bytes)} in {_counted(sums.live_blocks, 'block')}"
 

@@ -1,0 +1,41 @@
+"""What the user's HEAPGLASS_* variables say, where no option of `heapglass run` does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from heapglass.launch import values
+from heapglass.launch.options import RunOptions
+
+_SETTINGS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "HEAPGLASS_DEPTH": ("depth", values.read_depth),
+    "HEAPGLASS_SNAPSHOT": ("snapshot_seconds", values.read_seconds),
+    "HEAPGLASS_CHURN": ("churn_bytes", values.read_churn),
+    "HEAPGLASS_MEMORY": ("memory_bytes", values.read_memory),
+    "HEAPGLASS_OUT": ("output", str),
+    "HEAPGLASS_QUIET": ("is_quiet", values.read_switch),
+    "HEAPGLASS_FOLLOW": ("follows_children", values.read_switch),
+}
+# A run inside a run finds these as the outer one set them for its own program.
+_OUTER = {"HEAPGLASS_OUT", "HEAPGLASS_QUIET", "HEAPGLASS_FOLLOW"}
+
+
+def complete(
+    options: RunOptions, environment: Mapping[bytes, bytes]
+) -> tuple[RunOptions, list[str]]:
+    """The options with what the environment adds, and a line for each value that makes no sense."""
+    is_inner = b"HEAPGLASS_SESSION" in environment
+    found: dict[str, Any] = {}
+    troubles = []
+    for variable, (field, read) in _SETTINGS.items():
+        text = os.fsdecode(environment.get(variable.encode(), b""))
+        is_given = getattr(options, field) != RunOptions._field_defaults[field]
+        if not text or is_given or (is_inner and variable in _OUTER):
+            continue
+        try:
+            found[field] = read(text)
+        except ValueError as error:
+            troubles.append(f"{variable}: {error}; using the default")
+    return options._replace(**found), troubles

@@ -1,0 +1,48 @@
+"""What an option of `heapglass run`, and the variable that stands for it, may hold.
+
+Each function takes the text as given; a ValueError says what is wrong with it.
+"""
+
+from __future__ import annotations
+
+MOST_DEPTH = 4096
+LEAST_MEMORY = 4 << 20
+MOST_SECONDS = 10**9
+
+
+def read_depth(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= MOST_DEPTH):
+        raise ValueError(f"{text} is not a number of frames from 1 to {MOST_DEPTH}")
+    return int(text)
+
+
+def read_seconds(text: str) -> str:
+    """Checked, and as written: the library reads it too."""
+    whole, _, fraction = text.partition(".")
+    is_number = whole.isdecimal() and (fraction + "0").isdecimal() and text.isascii()
+    if not is_number or int(whole) > MOST_SECONDS:
+        raise ValueError(f"{text} is not a number of seconds such as 1 or 0.25")
+    return text
+
+
+def read_churn(text: str) -> int:
+    return _read_size(text, least=0)
+
+
+def read_memory(text: str) -> int:
+    return _read_size(text, least=LEAST_MEMORY)
+
+
+def read_switch(text: str) -> bool:
+    if text not in ("0", "1"):
+        raise ValueError(f"{text} is neither 0 nor 1")
+    return text == "1"
+
+
+def _read_size(text: str, *, least: int) -> int:
+    from heapglass.units import format_size, parse_size  # noqa: PLC0415 (rarely needed)
+
+    size = parse_size(text)
+    if not least <= size < 1 << 63:
+        raise ValueError(f"{text} is not between {format_size(least)} and 8 EiB")
+    return size

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import pytest
+
+from heapglass.launch.options import RunOptions
+from heapglass.launch.settings import complete
+
+PLAIN = RunOptions(("cmd",))
+
+
+def completed(options: RunOptions = PLAIN, **environment: str) -> tuple[RunOptions, list[str]]:
+    return complete(options, {name.encode(): text.encode() for name, text in environment.items()})
+
+
+def test_nothing_said_changes_nothing() -> None:
+    assert completed(HOME="/root", HEAPGLASS_DEPTH="") == (PLAIN, [])
+
+
+def test_every_variable_is_heard() -> None:
+    options, troubles = completed(
+        HEAPGLASS_OUT="x",
+        HEAPGLASS_QUIET="1",
+        HEAPGLASS_FOLLOW="0",
+        HEAPGLASS_DEPTH="9",
+        HEAPGLASS_SNAPSHOT="0.5",
+        HEAPGLASS_CHURN="64M",
+        HEAPGLASS_MEMORY="1G",
+    )
+    assert troubles == []
+    assert options == RunOptions(
+        ("cmd",),
+        output="x",
+        is_quiet=True,
+        follows_children=False,
+        depth=9,
+        snapshot_seconds="0.5",
+        churn_bytes=64 << 20,
+        memory_bytes=1 << 30,
+    )
+
+
+def test_an_option_is_stronger() -> None:
+    given = RunOptions(("cmd",), output="mine", depth=3, follows_children=False)
+    assert completed(given, HEAPGLASS_OUT="x", HEAPGLASS_DEPTH="9", HEAPGLASS_FOLLOW="1") == (
+        given,
+        [],
+    )
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("HEAPGLASS_DEPTH", "deep"),
+        ("HEAPGLASS_SNAPSHOT", "-1"),
+        ("HEAPGLASS_CHURN", "lots"),
+        ("HEAPGLASS_MEMORY", "1M"),
+        ("HEAPGLASS_QUIET", "yes"),
+        ("HEAPGLASS_FOLLOW", "2"),
+    ],
+)
+def test_nonsense_is_told_and_ignored(variable: str, value: str) -> None:
+    options, (line,) = completed(**{variable: value})
+    assert options == PLAIN
+    assert line.startswith(f"{variable}: ")
+    assert value in line
+
+
+def test_what_an_outer_run_set_for_its_program_is_not_ours() -> None:
+    outer = {"HEAPGLASS_SESSION": "1f", "HEAPGLASS_OUT": "/x", "HEAPGLASS_QUIET": "1"}
+    options, _ = completed(**outer, HEAPGLASS_FOLLOW="0", HEAPGLASS_DEPTH="9")
+    assert options == RunOptions(("cmd",), depth=9)
