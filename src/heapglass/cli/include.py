@@ -12,7 +12,7 @@ HELP = "print the directory of heapglass.h"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = 'Example: cc -I"$(heapglass include)" program.c'
+    parser.epilog = 'examples:\n  cc -I"$(heapglass include)" program.c'
 
 
 def main(_args: argparse.Namespace) -> int:

@@ -13,7 +13,7 @@ HELP = "print the path of the native library"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = 'Example: LD_PRELOAD="$(heapglass lib)" ./program'
+    parser.epilog = 'examples:\n  LD_PRELOAD="$(heapglass lib)" ./program'
 
 
 def main(_args: argparse.Namespace) -> int:
