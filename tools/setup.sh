@@ -32,7 +32,17 @@ echo "making $venv"
 "$python" -c 'import venv, ensurepip' 2>/dev/null || tools/install-packages.sh python3-venv
 rm -rf $venv
 "$python" -m venv $venv
+log=$venv/setup.log
+
+# What pip has to say is for those whose installation failed.
+install() {
+    $venv/bin/python -m pip install --disable-pip-version-check --no-input "$@" >>$log 2>&1 || {
+        tail -n 30 $log >&2
+        fail "pip install $* failed; all it said is in $log"
+    }
+}
+
 # Dependency groups came with pip 25.1.
-$venv/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-$venv/bin/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+install --upgrade 'pip>=25.1'
+install --editable . --group dev
 printf '%s\n' "$wanted" >$venv/setup
