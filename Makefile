@@ -64,8 +64,9 @@ tidy: setup
 	@$(python) -m pip install --quiet --disable-pip-version-check --group tidy
 	@.venv/bin/clang-tidy --quiet $(wildcard native/src/*.c) -- -std=gnu11 -Inative/include
 
+# ARGS=--quick takes two minutes; ARGS='--only NAME' one workload (bench/run.py --help lists them).
 bench: setup
-	@for script in bench/*.py; do echo "$$script"; $(python) "$$script" || exit 1; done
+	@$(python) bench/run.py --install $(ARGS)
 
 clean:
 	@echo "remove   build .venv src/heapglass/_native"

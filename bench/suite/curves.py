@@ -74,7 +74,7 @@ CURVES = (
         powers(2, 0, 6),
         64,
         lambda count, scale: program(
-            "threads", "private", str(count), *scale.loop(max(20_000, 200_000 // count))
+            "threads", "private", str(count), *scale.loop(max(10_000, 200_000 // count))
         ),
     ),
     Curve("depth", "frames of the repeated stack", [1, 3, 10, 30, 100, 300, 1000], 1000, deep),

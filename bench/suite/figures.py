@@ -40,13 +40,16 @@ class Reached:
 
 def reach(figure: Figure, plain: Sequence[Cost], tool: Sequence[Cost]) -> Reached | None:
     """None when there is no run on either side to compare."""
-    ours = [cost.values[figure.key] for cost in tool if figure.key in cost.values]
-    theirs = [cost.values[figure.key] for cost in plain if figure.key in cost.values]
+    ours, theirs = numbers(figure.key, tool), numbers(figure.key, plain)
     if not ours or not theirs:
         return None
     pairs = [figure.compare(a, b) for a, b in zip(theirs, ours, strict=False)]
     best = figure.compare(min(theirs), min(ours))
     return Reached(best, min(pairs), statistics.median(pairs), max(pairs), len(pairs))
+
+
+def numbers(key: str, costs: Sequence[Cost]) -> list[float]:
+    return [cost.values[key] for cost in costs if not cost.failure and key in cost.values]
 
 
 def difference(plain: float, tool: float) -> float:

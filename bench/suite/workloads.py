@@ -156,7 +156,9 @@ def compiler_proper(scale: Scale) -> Command:
     driver = [*compiler(scale).argv, "-###"]
     said = subprocess.run(driver, capture_output=True, text=True, check=True).stderr
     line = next(line for line in said.splitlines() if "cc1plus" in line and " -quiet" in line)
-    return Command([*shlex.split(line), "-o", "templates.s"])
+    argv = shlex.split(line)
+    argv[argv.index("-o") + 1] = "templates.s"
+    return Command(argv)
 
 
 def real(
