@@ -1,0 +1,117 @@
+"""Golden recordings: how they are made, and all that one holds, as text, the same anywhere."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from collections.abc import Iterable
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness.programs import program
+from harness.running import library, run, under_heapglass
+from heapglass.model import Frame, FrameAddress, HeapSource
+from heapglass.recording import open_recording
+from heapglass.recording.glance import pack
+from heapglass.views.documents import summary_document, table_document
+from heapglass.views.selection import TableQuery
+from heapglass.views.summary import SummaryQuery, build_summary
+from heapglass.views.table import build_table
+
+# Paths and host are kept in a recording: they shall not tell where it was made.
+_NEUTRAL = Path("/tmp/golden")
+_AS_GOLDEN = ("unshare", "--map-root-user", "--uts", "sh", "-c", 'hostname golden; exec "$@"', "-")
+
+
+class NoNames:
+    """A resolver that looks at no file: which function an address is in depends on the machine."""
+
+    warnings = ()
+
+    def __init__(self, source: HeapSource) -> None:
+        self._modules = source.modules
+
+    def resolve(self, addresses: Iterable[FrameAddress]) -> dict[FrameAddress, tuple[Frame, ...]]:
+        return {address: (self._frame(address),) for address in addresses}
+
+    def _frame(self, address: FrameAddress) -> Frame:
+        module = self._modules[address.module] if address.module >= 0 else None
+        path, bias = (module.path, module.bias) if module else ("", 0)
+        return Frame("", "", 0, path, address.address, address.address - bias)
+
+
+def record(directory: Path) -> None:
+    """Record `everything` anew into `directory`, one compressed file per process."""
+    shutil.rmtree(_NEUTRAL, ignore_errors=True)
+    _NEUTRAL.mkdir(mode=0o700)
+    preload = shutil.copy(library(), _NEUTRAL)
+    everything = program("everything")
+    words = [_bare_copy(word) for word in everything.argv(everything.cases[0])]
+    options = {"HEAPGLASS_SNAPSHOT": "0.02", "HEAPGLASS_OUT": "%e.%p.heapglass"}
+    environment = under_heapglass(**options).environment
+    settings = [f"{name}={value}" for name, value in environment.items()]
+    preloaded = ["env", "-i", *settings, f"LD_PRELOAD={preload}", *words]
+    outcome = run([*_AS_GOLDEN, *preloaded], _NEUTRAL)
+    assert outcome.status == 0, outcome
+    for path in _NEUTRAL.glob("*.heapglass"):
+        with open_recording(path) as source:
+            name = "child" if source.process.is_forked else "parent"
+        pack(path)
+        _compress(path, directory / f"{name}.heapglass.gz")
+    shutil.rmtree(_NEUTRAL)
+
+
+def contents(source: HeapSource) -> dict[str, Any]:
+    """Everything that can be asked of a recording."""
+    names = NoNames(source)
+    return {
+        "summary": summary_document(build_summary(source, names, SummaryQuery())),
+        "table": table_document(source, build_table(source, names, TableQuery())),
+        "recorder": asdict(source.recorder),
+        "losses": asdict(source.losses),
+        "modules": [asdict(module) for module in source.modules],
+        "threads": [asdict(thread) for thread in source.threads],
+        "sites": _columns(source.sites()),
+        "shards": {shard: _columns(table) for shard, table in source.sites_by_shard().items()},
+        "blocks": _columns(source.blocks()),
+        "timeline": _columns(source.timeline()),
+        "snapshots": [_columns(snapshot) for snapshot in source.snapshots()],
+        "sizes": source.size_histogram().counts.tolist(),
+        "lifetimes": source.lifetime_histogram().counts.tolist(),
+    }
+
+
+def as_text(document: dict[str, Any]) -> str:
+    """One item of a list per line, so that a difference is a readable one."""
+    parts = []
+    for key, value in document.items():
+        items = value if isinstance(value, list) else [value]
+        lines = ",\n".join(json.dumps(item, default=str) for item in items)
+        parts.append(f"{json.dumps(key)}: [\n{lines}\n]")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def unpacked(compressed: Path, directory: Path) -> Path:
+    path = directory / compressed.stem
+    path.write_bytes(gzip.decompress(compressed.read_bytes()))
+    return path
+
+
+def _bare_copy(word: str) -> str:
+    """A copy under the program's name alone, without what the build added to it."""
+    source = Path(word)
+    return str(shutil.copy(source, _NEUTRAL / source.name.rpartition("-")[0]))
+
+
+def _compress(path: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+
+
+def _columns(table: Any) -> dict[str, Any]:
+    columns = {field.name: getattr(table, field.name) for field in fields(table)}
+    return {n: c.tolist() if isinstance(c, np.ndarray) else c for n, c in columns.items()}
