@@ -61,7 +61,7 @@ def ratio(plain: float, tool: float) -> float:
 
 
 OVER_NS = Figure("ns over plain", "ns", difference, lambda v: f"{v:.1f} ns")
-CPU = Figure("CPU, all processes", "cpu_s", ratio, lambda v: f"{v:.2f}x")
+CPU = Figure("CPU, all processes", "cpu_s", ratio, lambda v: f"{v:.3f}x")
 RSS = Figure("peak RSS, all processes", "tree_kib", ratio, lambda v: f"{v:.2f}x")
 OWN_MIB = Figure(
     "peak RSS over plain", "tree_kib", lambda a, b: (b - a) / 1024, lambda v: f"{v:.1f} MiB"
