@@ -44,10 +44,11 @@ enum hg_ladder {
 /* Why the ladder was stepped down. */
 enum hg_reason {
     HG_REASON_NONE = 0,
-    HG_REASON_DISK_FULL = 1, /* the file system or a quota refused space */
-    HG_REASON_BUDGET = 2,    /* HEAPGLASS_MEMORY or the file's capacity is used up */
-    HG_REASON_NO_MEMORY = 3, /* the kernel refused private memory (RLIMIT_AS, overcommit) */
-    HG_REASON_INTERNAL = 4,  /* an internal check failed */
+    HG_REASON_DISK_FULL = 1,   /* the file system or a quota refused space */
+    HG_REASON_BUDGET = 2,      /* HEAPGLASS_MEMORY or the file's capacity is used up */
+    HG_REASON_NO_MEMORY = 3,   /* the kernel refused private memory (RLIMIT_AS, overcommit) */
+    HG_REASON_INTERNAL = 4,    /* an internal check failed */
+    HG_REASON_CANNOT_GROW = 5, /* the file could not be reached by its path any more to grow it */
 };
 
 /* What was not seen or had to be approximated; indexes hg_thread_record.losses and
@@ -69,7 +70,7 @@ enum hg_loss {
     HG_LOSS_HISTOGRAM = 12,      /* value not in a histogram: no room for one */
     HG_LOSS_SNAPSHOT = 13,       /* snapshot skipped or thinned before its time */
     HG_LOSS_THREAD = 14,         /* event of a thread that no record could be made for */
-    HG_LOSS_CLOCK = 15, /* event dated too early by more than 0.1 s; see clock.h */
+    HG_LOSS_CLOCK = 15,          /* event dated too early by more than 0.1 s; see clock.h */
     HG_LOSS_COUNT = 16,
 };
 #define HG_LOSS_SLOTS 16u

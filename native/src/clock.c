@@ -10,9 +10,9 @@
 #error "heapglass: add clock_<architecture>.h for this machine"
 #endif
 
-/* Events for which a reading serves at the most, and the time within which they must come. */
+/* Events for which a reading serves at the most, and for about how long. */
 #define SPAN 64u
-#define QUICK_NS 4000000u
+#define SERVE_NS 2000000u
 #define LATE_NS 100000000u /* below that a hypervisor's pauses would count */
 
 uint64_t g_clock_start;
@@ -117,7 +117,12 @@ uint64_t hg_clock_renew(struct hg_thread_clock *clock, uint64_t *late) {
     if (!clock->untouched) return now;
     bool was_away = hg_load(clock->untouched) != g_clock_mark;
     if (!was_away && took > LATE_NS) hg_store(late, hg_load(late) + served);
-    clock->span = was_away || took <= QUICK_NS ? SPAN : 0;
+    clock->events += served + 1;
+    if (took) { /* the clock steps by milliseconds: the rate is known only when it does */
+        uint64_t span = clock->events * (uint64_t)SERVE_NS / took;
+        clock->span = span < SPAN ? (uint32_t)span : SPAN;
+        clock->events = 0;
+    }
     clock->left = clock->span;
     hg_store(clock->untouched, g_clock_mark);
     return now;

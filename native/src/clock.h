@@ -31,7 +31,8 @@ struct hg_thread_clock {
     uint64_t *untouched; /* holds g_clock_mark while the thread stays on its processor; NULL: no way
                             to know */
     uint32_t left;       /* events for which the reading may still serve */
-    uint32_t span;       /* ... after each reading */
+    uint32_t span;       /* ... after each reading: about 2 ms' worth of events */
+    uint32_t events;     /* since the reading last changed */
 };
 
 extern uint64_t g_clock_mark;

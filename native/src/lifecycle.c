@@ -276,7 +276,7 @@ void hg_lifecycle_exiting(int status) {
     hg_store(&g_header->exit_status, (uint32_t)status & 0xff);
     hg_store(&g_header->end_ns, hg_clock_now());
     hg_store_release(&g_header->state, HG_STATE_EXITED);
-    hg_recording_cut(g_path);
+    hg_recording_cut();
 }
 
 void hg_lifecycle_execing(void) {

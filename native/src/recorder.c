@@ -102,6 +102,12 @@ HG_INLINE uint64_t event_time(struct hg_thread *thread) {
     return hg_clock_event(&thread->clock, &thread->record->losses[HG_LOSS_CLOCK]);
 }
 
+/* Ticks that a block has lived. Another thread's reading of the clock may be a little newer. */
+HG_INLINE uint64_t lived(uint64_t now_ns, uint32_t birth) {
+    uint64_t now = now_ns >> HG_TICK_SHIFT, born = hg_clock_ticks(birth);
+    return now > born ? now - born : 0;
+}
+
 /* Snapshots by churn make every event due: see hg_snapshots_tick(). */
 HG_INLINE void after_event(struct hg_thread *thread, uint64_t churn, uint64_t now_ns) {
     if (HG_UNLIKELY(now_ns >= thread->next_tick)) hg_snapshots_tick(thread, churn, now_ns);
@@ -116,7 +122,7 @@ static HG_NOINLINE void free_unseen(struct hg_thread *thread, struct hg_block bl
     int64_t delta = -(int64_t)block.size;
     hg_peak_before(delta);
     hg_peak_save(line);
-    hg_sites_end_life(thread, line, (now_ns >> HG_TICK_SHIFT) - hg_clock_ticks(block.birth));
+    hg_sites_end_life(thread, line, lived(now_ns, block.birth));
     hg_sites_remove(line, block.size);
     hg_peak_after(thread, delta, now_ns);
     hg_add_own(&thread->record->frees, 1);
@@ -231,7 +237,7 @@ HG_INLINE void depart(struct hg_thread *thread, struct hg_counters *line, void *
     uint64_t size = taken->block.size;
     hg_peak_before(-(int64_t)size);
     hg_peak_save(line);
-    hg_sites_end_life(thread, line, (now >> HG_TICK_SHIFT) - hg_clock_ticks(taken->block.birth));
+    hg_sites_end_life(thread, line, lived(now, taken->block.birth));
     hg_sites_remove(line, size);
     if (is_temporary(thread, block, taken->block)) {
         hg_add_own(&line->temporary, 1);

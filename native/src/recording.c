@@ -8,8 +8,13 @@
 #include "sys.h"
 #include "table.h"
 
-/* Virtual, not real: a sparse file and an address range. Enough for the ledger of a 250 GB heap. */
+/* An address range, not memory: enough for the ledger of a 250 GB heap. */
 #define CAPACITY (UINT64_C(64) << 30)
+/* The file is sparse, but programs that read whole directories read its holes too: it starts small
+ * and grows, through its path. That can fail later (chroot, fewer rights), so not too small. */
+#define FIRST_SIZE (UINT64_C(256) << 20)
+#define GROWTH 4u
+#define WAIT_FOR_GROWTH 10000u /* yields */
 #define CAPACITY_LEAST (UINT64_C(1) << 20)
 /* Kernels before 5.14 cannot reserve through the mapping: this much is reserved up front. */
 #define CAPACITY_UP_FRONT (UINT64_C(256) << 20)
@@ -22,6 +27,9 @@ static struct {
     /* Steps used (low half) and steps there are (high half) in one word, so that a cut at exit
      * and a thread taking an extent cannot miss each other. */
     uint64_t space;
+    uint64_t limit;    /* steps that are mapped: the file may grow that far */
+    uint32_t resizing; /* a thread is changing the file's size */
+    const char *path;
     uint64_t budget;
     bool full;     /* a reservation failed: none is tried again */
     bool up_front; /* everything is reserved already */
@@ -41,11 +49,15 @@ static uint64_t wanted_capacity(void) {
     return capacity & ~(uint64_t)(HG_STEP - 1);
 }
 
+static uint64_t first_size(uint64_t capacity) {
+    return capacity < FIRST_SIZE ? capacity : FIRST_SIZE;
+}
+
 /* Size and map the open file, the largest way that works. */
 static struct hg_header *map_largest(int fd, uint64_t *capacity, int *error) {
     *error = -27; /* EFBIG */
     for (; *capacity >= CAPACITY_LEAST; *capacity = *capacity / 2 & ~(uint64_t)(HG_STEP - 1)) {
-        *error = hg_sys_truncate_fd(fd, *capacity);
+        *error = hg_sys_truncate_fd(fd, first_size(*capacity));
         if (*error < 0) continue;
         struct hg_header *header = hg_sys_map_file(fd, *capacity, HG_STEP);
         if (header) return header;
@@ -69,9 +81,10 @@ static void start_directory(struct hg_directory *block, uint64_t size) {
 }
 
 static bool start_header(uint64_t capacity) {
-    g_file.space = capacity / HG_STEP << 32 | 1;
+    g_file.limit = capacity / HG_STEP;
+    g_file.space = first_size(capacity) / HG_STEP << 32 | 1;
     g_file.budget = g_options.memory_budget;
-    g_header->capacity = capacity;
+    g_header->capacity = first_size(capacity);
     g_header->used = HG_STEP;
     g_header->file_reserved_bytes = g_file.up_front ? capacity : HG_STEP;
     g_header->directory = HG_PAGE;
@@ -97,7 +110,8 @@ static bool is_ours(int fd) {
 }
 
 enum hg_create hg_recording_create(const char *path, int *error) {
-    g_file.space = 0, g_file.full = false, g_file.up_front = false;
+    g_file.space = 0, g_file.full = false, g_file.up_front = false, g_file.resizing = 0;
+    g_file.path = path;
     int fd = hg_sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) {
         *error = fd;
@@ -129,15 +143,69 @@ static void publish_used(uint64_t used) {
     while (seen < used && !hg_swap(&g_header->used, &seen, used)) continue;
 }
 
+/* One thread at a time changes the file's size. Nobody waits for long. */
+static bool try_resizing(void) {
+    for (uint32_t i = 0; i < WAIT_FOR_GROWTH; i++) {
+        if (!hg_exchange(&g_file.resizing, 1)) return true;
+        hg_sys_yield();
+    }
+    return false;
+}
+
+static int open_again(void) {
+    int fd = hg_sys_open(g_file.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
+    if (fd < 0 || is_ours(fd)) return fd;
+    hg_sys_close(fd);
+    return -2; /* ENOENT: another file has its name now */
+}
+
+/* Only ever called by the thread that is resizing, so the file never shrinks meanwhile. */
+static bool grow_locked(uint64_t steps) {
+    uint64_t seen = hg_load(&g_file.space), used = (uint32_t)seen, size = seen >> 32;
+    if (used + steps <= size) return true; /* another thread was quicker */
+    uint64_t wanted = size * GROWTH > used + steps ? size * GROWTH : used + steps;
+    if (wanted > g_file.limit) wanted = g_file.limit;
+    if (used + steps > wanted || hg_sys_limit(RLIMIT_FSIZE) < wanted * HG_STEP) return false;
+    int fd = open_again();
+    if (fd < 0) return false;
+    bool grown = hg_sys_truncate_fd(fd, wanted * HG_STEP) >= 0;
+    hg_sys_close(fd);
+    while (grown && !hg_swap(&g_file.space, &seen, wanted << 32 | (uint32_t)seen)) continue;
+    if (grown) hg_store(&g_header->capacity, wanted * HG_STEP);
+    return grown;
+}
+
+enum growth { GROWN, BUSY, CANNOT };
+
+static enum growth grow(uint64_t steps) {
+    if (g_file.up_front || hg_load(&g_header->ladder) != HG_LADDER_RECORDING) return CANNOT;
+    uint64_t signals = hg_sys_block_signals();
+    enum growth growth = BUSY;
+    if (try_resizing()) {
+        growth = grow_locked(steps) ? GROWN : CANNOT;
+        hg_store_release(&g_file.resizing, 0);
+    }
+    hg_sys_restore_signals(signals);
+    return growth;
+}
+
+static enum hg_reason why_full(uint64_t steps) {
+    uint64_t used = (uint32_t)hg_load(&g_file.space);
+    bool is_mapped = !g_file.up_front && used + steps <= g_file.limit;
+    return is_mapped ? HG_REASON_CANNOT_GROW : HG_REASON_BUDGET;
+}
+
 static void *take_steps(uint64_t steps, uint64_t *offset) {
     uint64_t seen = hg_load(&g_file.space);
     do {
-        uint64_t used = (uint32_t)seen, capacity = seen >> 32;
-        if (used + steps > capacity) {
-            hg_recording_step_down(HG_LADDER_DROPPING, HG_REASON_BUDGET);
-            return NULL;
+        while ((uint32_t)seen + steps > seen >> 32) {
+            enum growth growth = grow(steps);
+            if (growth == CANNOT) hg_recording_step_down(HG_LADDER_DROPPING, why_full(steps));
+            if (growth != GROWN)
+                return NULL; /* BUSY: this event is lost, the next one tries again */
+            seen = hg_load(&g_file.space);
         }
-        *offset = used * HG_STEP;
+        *offset = (uint64_t)(uint32_t)seen * HG_STEP;
     } while (!hg_swap(&g_file.space, &seen, seen + steps));
     publish_used(*offset + steps * HG_STEP);
     return (uint8_t *)g_header + *offset;
@@ -260,18 +328,23 @@ void hg_recording_retire_module(uint32_t index, uint32_t node_end) {
     hg_store_release(&slot->node_end, node_end);
 }
 
-void hg_recording_cut(const char *path) {
-    if (g_file.up_front) return;
-    int fd = hg_sys_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
-    if (fd < 0) return;
-    uint64_t seen = hg_load(&g_file.space), cut = 0;
-    while (is_ours(fd)) {
+/* No extent can be taken beyond the cut: it is in the word that they are taken from. */
+static void cut_locked(int fd) {
+    uint64_t seen = hg_load(&g_file.space), cut;
+    do {
         cut = (uint32_t)seen + STEPS_AFTER_CUT;
-        if (cut >= seen >> 32) break;
-        if (!hg_swap(&g_file.space, &seen, cut << 32 | (uint32_t)seen)) continue;
-        hg_sys_truncate_fd(fd, cut * HG_STEP);
-        hg_store(&g_header->capacity, cut * HG_STEP);
-        break;
+        if (cut >= seen >> 32) return;
+    } while (!hg_swap(&g_file.space, &seen, cut << 32 | (uint32_t)seen));
+    hg_sys_truncate_fd(fd, cut * HG_STEP);
+    hg_store(&g_header->capacity, cut * HG_STEP);
+}
+
+void hg_recording_cut(void) {
+    if (g_file.up_front || !try_resizing()) return;
+    int fd = open_again();
+    if (fd >= 0) {
+        cut_locked(fd);
+        hg_sys_close(fd);
     }
-    hg_sys_close(fd);
+    hg_store_release(&g_file.resizing, 0);
 }

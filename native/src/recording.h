@@ -15,7 +15,7 @@ enum hg_create { HG_CREATED, HG_CREATE_EXISTS, HG_CREATE_FAILED };
 
 /* Create and map a new file at `path` (never an existing one, never through a symlink as the last
  * part), with its header page and first directory block. On failure nothing is left behind and
- * *error is a negative errno. */
+ * *error is a negative errno. `path` must stay where it is: the file grows through it. */
 enum hg_create hg_recording_create(const char *path, int *error);
 
 /* Unmap and remove a recording whose start failed half-way. */
@@ -35,9 +35,9 @@ uint32_t hg_recording_add_string(const char *text); /* offset; 0 when empty or n
 uint32_t hg_recording_add_module(const struct hg_module *module, const char *path);
 void hg_recording_retire_module(uint32_t index, uint32_t node_end);
 
-/* Cut the file at `path`, if it is still ours, to what is used plus room for a few more extents.
- * Safe while other threads go on: no extent can be taken beyond the cut. */
-void hg_recording_cut(const char *path);
+/* Cut the file to what is used plus room for a few more extents. Safe while other threads go on:
+ * no extent can be taken beyond the cut, and the file can grow again. */
+void hg_recording_cut(void);
 
 /* Step down the ladder; the first reason stays. */
 void hg_recording_step_down(enum hg_ladder to, enum hg_reason reason);

@@ -1,6 +1,7 @@
 /* The tables of unwind rules, and the parse behind them. */
 #include "rules.h"
 
+#include "auxv.h"
 #include "modules.h"
 #include "sys.h"
 
@@ -31,7 +32,11 @@ static uint64_t *large_place(uintptr_t pc) {
 
 static uint64_t *small_place(uintptr_t pc) { return &g_rules[pc & LOW_MASK]; }
 
+#define ENTRY_BYTES 64u   /* the code at a program's entry is a dozen instructions */
+static uintptr_t g_entry; /* where the kernel, or the loader, starts the program */
+
 bool hg_rules_start(void) {
+    g_entry = hg_auxv(AT_ENTRY);
     g_rules = hg_sys_map_private((SMALL + LARGE) * sizeof *g_rules);
     if (!g_rules) return false;
     g_large_rules = g_rules + SMALL;
@@ -53,10 +58,14 @@ static enum hg_rule_kind row_in(const struct hg_code *code, uintptr_t address, s
     bool may_return = found == HG_EH_NONE || (found == HG_EH_FOUND && fde->signal);
     if (may_return && hg_rule_is_sigreturn(address + 1)) return HG_RULE_SIGNAL;
     if (found == HG_EH_NONE) {
-        /* All of the loader is described but its entry: there the process began. */
-        bool is_first = hg_modules_is_loader(address) || is_planted(code, address + 1, fde);
+        /* All of the loader is described but its entry: there the process began, or at the program's
+         * own, which not every linker describes. */
+        bool is_first = hg_modules_is_loader(address) || address - g_entry < ENTRY_BYTES ||
+                        is_planted(code, address + 1, fde);
         return is_first ? HG_RULE_END : HG_RULE_FRAME_POINTER;
     }
+    /* The program's entry, which old start-up code does not mark as the outermost frame. */
+    if (found == HG_EH_FOUND && fde->start == g_entry) return HG_RULE_END;
     if (found == HG_EH_BAD || !hg_cfi_row(fde, address, row)) return HG_RULE_BAD;
     return hg_rule_kind(hg_rule_of_row(fde, row));
 }

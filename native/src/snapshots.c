@@ -10,6 +10,8 @@
 #include "varint.h"
 
 #define ARENA_BYTES (UINT64_C(8) << 20)
+#define FINENESS 256u /* of thinning, at first */
+#define MAX_PASSES 16u
 #define SITES_PER_CHUNK 4096u
 #define MAX_CHUNKS (HG_MAX_SITES / SITES_PER_CHUNK)
 #define DELTA_MAX (5 * HG_VARINT_MAX)
@@ -189,20 +191,40 @@ static bool copy(const struct hg_snapshot *snapshot) {
     return true;
 }
 
-/* Keep the newest quarter whole and merge what is older two by two. */
-static bool thin(void) {
+/* Copy all snapshots to the spare arena, merging two where the gap that leaves is at most
+ * 1/fineness of its age (0: wherever there are two). False: it does not fit. */
+static bool copy_thinned(uint64_t fineness) {
     struct hg_arena *from = hg_arena_active(&g_snapshots.arenas);
-    if (from->count < 2 || !hg_arena_spare(&g_snapshots.arenas)) return false;
+    struct hg_arena *to = hg_arena_spare(&g_snapshots.arenas);
+    if (!to) return false;
     const struct hg_snapshot *s = (const struct hg_snapshot *)hg_arena_bytes(from);
-    uint64_t old = (from->count * 3 / 4 + 1) & ~UINT64_C(1);
+    uint64_t last = 0, now = g_snapshots.last;
     for (uint64_t i = 0; i < from->count; i++) {
-        bool pair = i + 1 < old && i + 1 < from->count;
-        if (pair ? !merge(s, after(s)) : !copy(s)) return false;
-        s = after(s);
-        if (pair) s = after(s), i++;
+        const struct hg_snapshot *next = i + 1 < from->count ? after(s) : NULL;
+        bool pair = next && (!fineness || next->time - last <= (now - next->time) / fineness);
+        if (pair ? !merge(s, next) : !copy(s)) return false;
+        last = pair ? next->time : s->time;
+        s = pair ? after(next) : after(s);
+        i += pair;
     }
-    hg_arena_flip(&g_snapshots.arenas);
     return true;
+}
+
+/* Thin until a quarter is free. One pass merges at most two by two, and snapshots of different
+ * sites hardly shrink: so pass after pass, each from a whole arena to another, ever coarser. */
+static bool thin(void) {
+    if (hg_arena_active(&g_snapshots.arenas)->count < 2) return false;
+    bool is_smaller = false;
+    for (uint64_t fineness = FINENESS, pass = 0; pass < MAX_PASSES; fineness /= 2, pass++) {
+        uint64_t before = hg_arena_active(&g_snapshots.arenas)->used;
+        if (!copy_thinned(fineness)) break;
+        struct hg_arena *spare = g_snapshots.arenas.arenas[1 - *g_snapshots.arenas.active];
+        if (spare->used == before) continue;
+        hg_arena_flip(&g_snapshots.arenas);
+        is_smaller = true;
+        if (spare->used <= spare->capacity / 4 * 3) break;
+    }
+    return is_smaller;
 }
 
 /* Write the snapshot; `previous` moves on only when all of it is written. */

@@ -54,7 +54,7 @@ static bool is_node(uint32_t id, uint32_t parent, uint64_t address) {
 }
 
 static uint32_t search(const struct index *index, uint32_t h, uint32_t parent, uint64_t address) {
-    for (uint32_t i = h & index->mask;; i = (i + 1) & index->mask) {
+    for (uint32_t i = h & hg_load(&index->mask);; i = (i + 1) & hg_load(&index->mask)) {
         uint32_t id = hg_load_acquire(&index->slots[i]);
         if (!id) return 0;
         if (id != RETIRED && is_node(id, parent, address)) return id;
@@ -87,22 +87,23 @@ static uint32_t insert(uint32_t h, uint32_t parent, uint64_t address) {
     if (!id) return 0;
     uint32_t number = hg_load_acquire(&g_stacks.index_count) - 1;
     struct index *index = &g_stacks.indexes[number];
-    for (uint32_t i = h & index->mask;; i = (i + 1) & index->mask) {
+    for (uint32_t i = h & hg_load(&index->mask);; i = (i + 1) & hg_load(&index->mask)) {
         uint32_t seen = hg_load_acquire(&index->slots[i]);
         if (!seen && hg_swap(&index->slots[i], &seen, id)) break;
         if (seen != RETIRED && is_node(seen, parent, address)) return seen;
     }
     uint32_t filled = hg_add_shared(&index->filled, 1);
     /* One thread makes the next index; if it is slow, any other that comes by does. */
-    bool is_late = filled > index->mask / 8 * 5 && hg_load(&g_stacks.index_count) == number + 1;
-    if (filled == index->mask / 2 || is_late) add_index(number + 1);
+    bool is_late =
+        filled > hg_load(&index->mask) / 8 * 5 && hg_load(&g_stacks.index_count) == number + 1;
+    if (filled == hg_load(&index->mask) / 2 || is_late) add_index(number + 1);
     return id;
 }
 
 /* Without a next index a table could fill up and searches in it never end: refuse before that. */
 static bool has_room(void) {
     const struct index *index = &g_stacks.indexes[hg_load(&g_stacks.index_count) - 1];
-    return hg_load(&index->filled) < index->mask - index->mask / 8;
+    return hg_load(&index->filled) < hg_load(&index->mask) - hg_load(&index->mask) / 8;
 }
 
 uint32_t hg_stacks_child(uint32_t parent, uint64_t address) {
@@ -146,7 +147,7 @@ uint32_t hg_stacks_site(const uintptr_t *frames, uint32_t depth, uint32_t end, u
 void hg_stacks_retire(uintptr_t start, uintptr_t end) {
     for (uint32_t n = hg_load_acquire(&g_stacks.index_count); n-- > 0;) {
         struct index *index = &g_stacks.indexes[n];
-        for (uint32_t i = 0; i <= index->mask; i++) {
+        for (uint32_t i = 0; i <= hg_load(&index->mask); i++) {
             uint32_t id = hg_load_acquire(&index->slots[i]);
             if (!id || id == RETIRED) continue;
             uint64_t address = node_at(id)->address;

@@ -26,6 +26,15 @@ static uintptr_t add_extent(struct hg_table *table, uint32_t number) {
     return expected;
 }
 
+/* Reserve the pages of `bits` that are not among those of `extent` yet. */
+static bool reserve_missing(uint8_t *base, uintptr_t extent, uintptr_t bits) {
+    for (uintptr_t missing = bits & ~extent; missing; missing &= missing - 1) {
+        uint32_t page = (uint32_t)__builtin_ctzl(missing);
+        if (!hg_recording_reserve(base + (size_t)page * HG_PAGE, HG_PAGE)) return false;
+    }
+    return true;
+}
+
 static uintptr_t page_bits(size_t offset, size_t size) {
     size_t first = offset / HG_PAGE, last = (offset + size - 1) / HG_PAGE;
     return ((2ul << last) - 1) & ~((1ul << first) - 1);
@@ -41,7 +50,7 @@ void *hg_table_slot(struct hg_table *table, uint32_t index) {
     uintptr_t bits = page_bits(offset, table->record_size);
     uint8_t *base = (uint8_t *)(extent & ~(uintptr_t)(HG_STEP - 1));
     if (HG_UNLIKELY((extent & bits) != bits)) {
-        if (!hg_recording_reserve(base + offset, table->record_size)) return NULL;
+        if (!reserve_missing(base, extent, bits)) return NULL;
         __atomic_fetch_or(&table->extents[number], bits, __ATOMIC_ACQ_REL);
     }
     return base + offset;

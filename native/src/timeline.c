@@ -5,6 +5,7 @@
 #include "thread.h"
 
 #define ARENA_BYTES (UINT64_C(256) << 10)
+#define FINENESS 1024u /* at first; less when that leaves too many points */
 
 static struct hg_arena_pair g_timeline;
 
@@ -29,19 +30,35 @@ struct hg_point hg_timeline_totals(uint64_t now_ns) {
     };
 }
 
-/* Keep the newest quarter whole and every second point of what is older. */
+/* Copy the points that stay to `to` (NULL: only count them): a point goes if without it the gap
+ * would be at most 1/fineness of its age, so that gaps grow in proportion to age. */
+static uint64_t keep_points(const struct hg_arena *from, struct hg_point *to, uint64_t fineness) {
+    const struct hg_point *points = (const struct hg_point *)(from + 1);
+    uint64_t count = from->count, now = points[count - 1].time, kept = 0, last = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        bool is_inner = i > 0 && i + 1 < count;
+        uint64_t next = is_inner ? points[i + 1].time : 0;
+        if (is_inner && next - last <= (now - next) / fineness) continue;
+        if (to) to[kept] = points[i];
+        last = points[i].time;
+        kept++;
+    }
+    return kept;
+}
+
 static bool thin(void) {
     struct hg_arena *from = hg_arena_active(&g_timeline), *to = hg_arena_spare(&g_timeline);
     if (!to) return false;
-    const struct hg_point *points = (const struct hg_point *)hg_arena_bytes(from);
-    uint64_t old = from->count / 4 * 3;
-    for (uint64_t i = 0; i < from->count; i++) {
-        if (i < old && i % 2) continue;
-        uint64_t end = to->used + sizeof *points;
-        if (!hg_arena_reach(&g_timeline, 1 - *g_timeline.active, end)) return false;
-        *(struct hg_point *)(hg_arena_bytes(to) + to->used) = points[i];
-        hg_arena_publish(to, sizeof *points);
+    uint64_t fineness = FINENESS, kept = keep_points(from, NULL, fineness);
+    while (kept > from->count / 4 * 3 && fineness > 1) {
+        fineness /= 2;
+        kept = keep_points(from, NULL, fineness);
     }
+    uint64_t bytes = kept * sizeof(struct hg_point);
+    if (!hg_arena_reach(&g_timeline, 1 - *g_timeline.active, bytes)) return false;
+    keep_points(from, (struct hg_point *)hg_arena_bytes(to), fineness);
+    hg_store(&to->count, kept);
+    hg_store_release(&to->used, bytes);
     hg_arena_flip(&g_timeline);
     return true;
 }

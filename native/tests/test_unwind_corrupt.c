@@ -54,14 +54,14 @@ static void run_expressions(const struct hg_fde *fde, const struct hg_row *row) 
     uintptr_t value, start = random_word() % 4096;
     for (uint32_t i = 0; i < HG_COLUMNS; i++) registers.value[i] = random_word() >> (i * 3);
     if (row->cfa_register == HG_CFA_EXPRESSION) {
-        g_expressions += hg_expression_run(hg_cfi_expression(fde, row->cfa_value), &registers, NULL,
-                                           &value);
+        g_expressions +=
+            hg_expression_run(hg_cfi_expression(fde, row->cfa_value), &registers, NULL, &value);
     }
     for (uint32_t i = 0; i < HG_COLUMNS; i++) {
         struct hg_cfi_rule rule = row->columns[i];
         if (rule.kind != HG_CFI_EXPRESSION && rule.kind != HG_CFI_VAL_EXPRESSION) continue;
-        g_expressions += hg_expression_run(hg_cfi_expression(fde, rule.value), &registers, &start,
-                                           &value);
+        g_expressions +=
+            hg_expression_run(hg_cfi_expression(fde, rule.value), &registers, &start, &value);
     }
 }
 
@@ -84,8 +84,8 @@ static void mutate(struct copy *copy) {
         uint64_t choice = random_word();
         /* The header and the first records are where most is decided. */
         size_t at = (choice & 1 ? random_word() % 64 : random_word()) % copy->size;
-        copy->bytes[at] = choice & 2 ? nasty[(choice >> 8) % sizeof nasty]
-                                     : (uint8_t)(choice >> 16);
+        copy->bytes[at] =
+            choice & 2 ? nasty[(choice >> 8) % sizeof nasty] : (uint8_t)(choice >> 16);
     }
 }
 

@@ -127,8 +127,8 @@ KEEP static void bare_caller(const char *what) {
 
 /* Generated code: in no object. Its frame is kept, what called it is not guessed. */
 KEEP static void check_generated_code(void) {
-    uint8_t *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
-                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint8_t *code =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     memcpy(code, (void *)bare_framed, 32);
     void (*generated)(const char *, void (*)(const char *)) = (void *)code;
     generated("generated code", bare_ends);

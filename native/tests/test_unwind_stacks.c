@@ -86,8 +86,8 @@ static void coroutine_main(void) {
 }
 
 static char *map_stack(void) {
-    char *memory = mmap(NULL, COROUTINE_STACK + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                        0);
+    char *memory =
+        mmap(NULL, COROUTINE_STACK + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     mprotect(memory + 4096, COROUTINE_STACK, PROT_READ | PROT_WRITE);
     return memory;
 }

@@ -47,10 +47,8 @@ static void descend(int depth, void (*leaf)(void));
         volatile char memory[size];                        \
         int a = depth * 3, b = depth ^ 5, c = depth + 7;   \
         memory[0] = (char)depth;                           \
-        if (depth)                                         \
-            descend(depth - 1, leaf);                      \
-        else                                               \
-            leaf();                                        \
+        if (depth) descend(depth - 1, leaf);               \
+        else leaf();                                       \
         g_sink = memory[0];                                \
         __VA_ARGS__;                                       \
         (void)a, (void)b, (void)c;                         \

@@ -148,7 +148,7 @@ static void never_dies_before_birth(void) {
     struct hg_block young = hg_ledger_take(0x50000), replaced;
     young.birth = hg_clock_birth(UINT64_C(5000000000));
     CHECK(hg_ledger_put(0x50000, young, &replaced));
-    thread->clock = (struct hg_thread_clock){1000, &mark, 64, 64}; /* long ago, and still good */
+    thread->clock = (struct hg_thread_clock){1000, &mark, 64, 64, 0}; /* long ago, and still good */
     CHECK(release(thread, 0x401000, 0x50000));
     reader_open(&reader, recording_path());
     struct site_sum *sums = reader_sites(&reader, reader.header.sites);

@@ -29,7 +29,7 @@ LADDER_DROPPING = 1
 LADDER_OFF = 2
 LADDERS = ("recording", "dropping", "off")
 
-REASONS = ("none", "disk_full", "budget", "no_memory", "internal")
+REASONS = ("none", "disk_full", "budget", "no_memory", "internal", "cannot_grow")
 
 LOSSES = (
     "reentrant",
