@@ -21,19 +21,19 @@ IN_PACKAGE = "heapglass/_native"
 
 
 class NativeLibrary(BuildHookInterface):  # type: ignore[type-arg]
-    """Runs native/Makefile; `version` is "standard" for a wheel, "editable" for a link to src."""
+    """Builds the library; `version` is "standard" for a wheel, "editable" for a link to src."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         build_data["pure_python"] = False
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["tag"] = f"py3-none-{platform}"
         if version == "editable":
-            self._make(Path(self.root, "src", IN_PACKAGE), Path(self.root, "build/native"))
+            self._build(Path(self.root, "src", IN_PACKAGE), Path(self.root, "build/native"))
             return
         # A wheel is built from nothing: objects lying about may be another machine's.
         self._scratch = Path(tempfile.mkdtemp(prefix="heapglass-"))
         out = self._scratch / "out"
-        self._make(out, self._scratch / "objects")
+        self._build(out, self._scratch / "objects")
         for file in ("libheapglass.so", "include/heapglass.h", "include/format.h"):
             build_data["force_include"][str(out / file)] = f"{IN_PACKAGE}/{file}"
 
@@ -41,13 +41,31 @@ class NativeLibrary(BuildHookInterface):  # type: ignore[type-arg]
         if version != "editable":
             shutil.rmtree(self._scratch, ignore_errors=True)
 
-    def _make(self, out: Path, build: Path) -> None:
-        jobs = os.cpu_count() or 1
+    def _build(self, out: Path, build: Path) -> None:
         native = Path(self.root, "native")
-        command = ["make", "-C", str(native), f"-j{jobs}", f"OUT={out}", f"BUILD={build}"]
-        try:
-            done = subprocess.run(command, text=True, capture_output=True, check=False)
-        except FileNotFoundError:
-            raise SystemExit("heapglass: make is needed to build the native library") from None
-        if done.returncode:
-            raise SystemExit(f"heapglass: the native library does not build\n{done.stderr}")
+        if shutil.which("make"):
+            jobs = os.cpu_count() or 1
+            _run(["make", "-C", str(native), f"-j{jobs}", f"OUT={out}", f"BUILD={build}"], native)
+        else:
+            _compile(native, out)
+
+
+def _compile(native: Path, out: Path) -> None:
+    """All at once, for machines with a compiler only; native/Makefile does the same in steps."""
+    compilers = [os.environ.get("CC", ""), "cc", "gcc", "clang"]
+    compiler = next((name for name in compilers if name and shutil.which(name)), None)
+    if compiler is None:
+        raise SystemExit("heapglass: no C compiler found: install gcc, or name one with CC=")
+    sources = [str(path) for path in sorted(native.glob("src/**/*.[cS]"))]
+    (out / "include").mkdir(parents=True, exist_ok=True)
+    target = ["-o", str(out / "libheapglass.so")]
+    prefix = f"-ffile-prefix-map={native}=native"
+    _run([compiler, "@compile.flags", prefix, *sources, "@link.flags", *target], native)
+    for header in ("heapglass.h", "format.h"):
+        shutil.copy(native / "include" / header, out / "include")
+
+
+def _run(command: list[str], directory: Path) -> None:
+    done = subprocess.run(command, cwd=directory, text=True, capture_output=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"heapglass: the native library does not build\n{done.stderr}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 import sysconfig
@@ -12,6 +13,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
+from heapglass.recording import open_recording
 
 ROOT = Path(__file__).parent.parent.parent
 ALLOCATOR = {
@@ -65,9 +68,16 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-@pytest.fixture(scope="module")
-def shipped(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module", params=["with make", "with a compiler only"])
+def shipped(
+    request: pytest.FixtureRequest, wheel: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The library, built in both ways."""
     directory = tmp_path_factory.mktemp("shipped")
+    if request.param == "with a compiler only":
+        hook = runpy.run_path(str(ROOT / "hatch_build.py"))
+        hook["_compile"](ROOT / "native", directory)
+        return directory / "libheapglass.so"
     with zipfile.ZipFile(wheel) as archive:
         return Path(archive.extract("heapglass/_native/libheapglass.so", directory))
 
@@ -126,6 +136,12 @@ def test_library_is_bound_before_the_first_allocation(shipped: Path) -> None:
 def test_library_tells_nothing_about_the_machine_it_was_built_on(shipped: Path) -> None:
     assert str(ROOT).encode() not in shipped.read_bytes()
     assert b"/tmp/" not in shipped.read_bytes().replace(b"/tmp/%e", b"")
+
+
+def test_library_records(shipped: Path, tmp_path: Path) -> None:
+    environment = {"LD_PRELOAD": str(shipped), "HEAPGLASS_OUT": str(tmp_path / "ls.heapglass")}
+    subprocess.run(["/bin/ls", "/"], env=environment, capture_output=True, check=True)
+    assert open_recording(tmp_path / "ls.heapglass").totals.allocations > 0
 
 
 def test_sources_include_no_python() -> None:
