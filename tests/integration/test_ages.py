@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from harness.bench import Bench
-from harness.comparison import CLOCK_NS
+from harness.comparison import TICK_NS
 from harness.counters import rows
 from harness.names import site_name
 from harness.programs import program
@@ -30,7 +30,7 @@ def test_births_are_right_and_kept_by_realloc(bench: Bench) -> None:
     blocks, start = recording.blocks(), recording.process.started_wall_ns
     for name, true in zip(["site_resized", "site_young"], born, strict=True):
         [birth] = blocks.birth_ns[blocks.site == site_of(recording, name)].tolist()
-        assert birth + start == pytest.approx(true, abs=CLOCK_NS)
+        assert birth + start == pytest.approx(true, abs=TICK_NS)
 
 
 def test_lifetimes_fall_into_their_buckets(bench: Bench) -> None:
