@@ -73,9 +73,9 @@ CURVES = (
         "threads, private windows",
         powers(2, 0, 6),
         64,
-        lambda count, scale: program(
-            "threads", "private", str(count), *scale.loop(max(10_000, 200_000 // count))
-        ),
+        # As many for each thread, however many there are: what a thread does only after so many
+        # events would otherwise look like a matter of how many threads there are.
+        lambda count, scale: program("threads", "private", str(count), *scale.loop(25_000)),
     ),
     Curve("depth", "frames of the repeated stack", [1, 3, 10, 30, 100, 300, 1000], 1000, deep),
 )
