@@ -26,7 +26,8 @@ exit $status
 """
 TMPFS = 'mount -t tmpfs -o size={size} tmpfs "$disk"'
 EXT4 = (
-    'truncate -s {size} "$disk.img"; mkfs.ext4 -q -O ^has_journal -m 0 "$disk.img"; '
+    'truncate -s {size} "$disk.img"; '
+    'PATH="$PATH:/usr/sbin:/sbin" mkfs.ext4 -q -O ^has_journal -m 0 "$disk.img"; '
     'mount -o loop "$disk.img" "$disk"'
 )
 # A loop device is root's alone; a namespace of our own is enough for a tmpfs.
