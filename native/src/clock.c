@@ -105,7 +105,7 @@ static void name_sequence(void) {
 void hg_clock_attach(struct hg_thread_clock *clock) {
     *clock = (struct hg_thread_clock){0};
     if (!&__rseq_size || !&__rseq_offset || !__rseq_size) return;
-    if (!g_clock_mark) name_sequence();
+    if (!hg_load_acquire(&g_clock_mark)) name_sequence();
     uintptr_t area = hg_thread_pointer() + (uintptr_t)__rseq_offset;
     clock->untouched = (uint64_t *)(area + SEQUENCE_NAME_OFFSET);
 }
@@ -115,7 +115,7 @@ uint64_t hg_clock_renew(struct hg_thread_clock *clock, uint64_t *late) {
     uint32_t served = clock->span - clock->left;
     clock->now = now;
     if (!clock->untouched) return now;
-    bool was_away = hg_load(clock->untouched) != g_clock_mark;
+    bool was_away = hg_load(clock->untouched) != hg_load(&g_clock_mark);
     if (!was_away && took > LATE_NS) hg_store(late, hg_load(late) + served);
     clock->events += served + 1;
     if (took) { /* the clock steps by milliseconds: the rate is known only when it does */
@@ -124,6 +124,6 @@ uint64_t hg_clock_renew(struct hg_thread_clock *clock, uint64_t *late) {
         clock->events = 0;
     }
     clock->left = clock->span;
-    hg_store(clock->untouched, g_clock_mark);
+    hg_store(clock->untouched, hg_load(&g_clock_mark));
     return now;
 }

@@ -44,7 +44,7 @@ static void raise_peak(int64_t total, uint64_t now_ns) {
 
 /* Count this thread's shared events; true when they come too fast. */
 static bool is_hammered(struct hg_thread *thread, uint64_t now_ns) {
-    if (++thread->shared_events < HG_PEAK_RATE) return false;
+    if (++thread->shared_events < HG_PEAK_RATE / (hg_load(&g_header->shards) + 1)) return false;
     uint64_t took = now_ns - thread->shared_since;
     thread->shared_events = 0;
     thread->shared_since = now_ns;

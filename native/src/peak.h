@@ -21,8 +21,9 @@
 
 #define HG_PEAK_BATCH 8192
 
-/* Shared events per thread and second from which on batches are kept also near the peak. */
-#define HG_PEAK_RATE 250000u
+/* Shared events per second, of all threads together, from which on batches are kept also near the
+ * peak. */
+#define HG_PEAK_RATE 500000u
 
 enum hg_peak_mode { HG_PEAK_SINGLE, HG_PEAK_NEAR, HG_PEAK_FAR, HG_PEAK_BATCHED };
 

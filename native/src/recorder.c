@@ -81,7 +81,8 @@ static HG_NOINLINE uint32_t find_site_anew(struct hg_thread *thread, const struc
                                        &caller, g_options.depth, now_ns);
     hg_add_own(&thread->record->stats[HG_STAT_WALKS], 1);
     if (HG_UNLIKELY(site == HG_SITE_OTHER)) hg_threads_lose(thread, HG_LOSS_SITES_FULL);
-    else if (HG_LIKELY(site)) hg_memory_keep(thread->memories, &thread->transcript, site);
+    else if (site && hg_habit_says_keep(&thread->habit, thread->record->allocations))
+        hg_memory_keep(thread->memories, &thread->transcript, site);
     return HG_LIKELY(site) ? site : walk_site(thread, &caller, now_ns);
 }
 

@@ -161,6 +161,7 @@ static void move_slot(struct hg_thread *slot, struct hg_thread_record *record) {
     slot->next_tick = 0;
     slot->transcript.depth = 0;
     __builtin_memset(slot->memories, 0, sizeof slot->memories);
+    slot->habit = (struct hg_habit){0};
     slot->walker.stack_lo = slot->walker.stack_hi = slot->walker.stack_hole = 0;
     __builtin_memset(slot->walker.stats, 0, sizeof slot->walker.stats);
 }

@@ -48,6 +48,7 @@ struct hg_thread {
     uint64_t shared_since; /* peak.c: when this thread began to count its shared events */
     uint32_t shared_events;
     struct hg_walker walker;
+    struct hg_habit habit;
     struct hg_memory memories[HG_MEMORIES];
     struct hg_transcript transcript;
     struct hg_child_entry children[HG_CHILD_CACHE];

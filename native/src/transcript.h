@@ -59,8 +59,8 @@ HG_INLINE bool hg_transcript_is_frame(const struct hg_transcript *t, uint32_t i,
 
 /* A walk that was made before, as the words it read: if the caller is the same and all of them stand
  * where they stood, so does its site. Innermost first: there stacks differ. */
-#define HG_MEMORIES 256u
-#define HG_MEMORY_WORDS 62u
+#define HG_MEMORIES 128u
+#define HG_MEMORY_WORDS 126u
 
 struct hg_memory {
     uintptr_t pc, sp, bp; /* of the caller; bp matters if `needs_bp` */
@@ -86,6 +86,24 @@ HG_INLINE uint32_t hg_memory_recall(struct hg_memory *memories, const struct hg_
         if (hg_walk_word(m->words[i].at) != m->words[i].word) return 0;
     }
     return m->site;
+}
+
+/* Whether remembering pays for this thread: where most stacks are new, few are remembered. */
+struct hg_habit {
+    uint32_t walks;       /* in this window */
+    uint32_t every;       /* only each so many'th walk is remembered; 0 is 1 */
+    uint64_t allocations; /* of the thread when the window began */
+};
+
+#define HG_HABIT_WINDOW 256u
+
+/* A stack was walked; true when it is to be remembered. */
+HG_INLINE bool hg_habit_says_keep(struct hg_habit *habit, uint64_t allocations) {
+    if (++habit->walks % (habit->every ? habit->every : 1)) return false;
+    if (habit->walks < HG_HABIT_WINDOW) return true;
+    bool is_hopeless = habit->walks > (allocations - habit->allocations) / 4 * 3;
+    *habit = (struct hg_habit){0, is_hopeless ? 8 : 1, allocations};
+    return true;
 }
 
 /* Remember the transcript's walk, which is that of `site`, unless it has too many words. */
