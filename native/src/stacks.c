@@ -4,14 +4,18 @@
 #include "sys.h"
 #include "table.h"
 
-#define MAX_NODES (16u << 20)
-#define FIRST_INDEX_SLOTS 4096u
-#define MAX_INDEXES 14u /* each twice the one before: enough for MAX_NODES at half load */
+#define ID_BITS 24u
+#define ID_MASK ((1u << ID_BITS) - 1)
+#define MAX_NODES ID_MASK /* the last id is not used: see RETIRED */
+#define FIRST_INDEX_SLOTS 8192u
+#define GROWTH_SHIFT 2u
+#define MAX_INDEXES 7u /* each four times the one before: enough for MAX_NODES at half load */
 #define RETIRED UINT32_MAX
 
-/* The index of nodes by (parent, address): a chain of open-addressed tables, each twice as large
- * as the one before. Nothing ever moves: a table past half full is followed by a new one, and a
- * search looks through all of them, newest first. Slots hold node ids: 0 empty, RETIRED gone. */
+/* The index of nodes by (parent, address): a chain of open-addressed tables, each four times as
+ * large as the one before. Nothing ever moves: a table past half full is followed by a new one, and
+ * a search looks through all of them, newest first. Slots hold a node's id and, above it, eight bits
+ * of its hash, so that hardly any other node is looked at; 0 is empty, RETIRED gone. */
 struct index {
     uint32_t *slots;
     uint32_t mask;
@@ -27,7 +31,7 @@ static struct {
 
 static bool add_index(uint32_t number) {
     if (number >= MAX_INDEXES) return false;
-    uint32_t slots = FIRST_INDEX_SLOTS << number;
+    uint32_t slots = FIRST_INDEX_SLOTS << GROWTH_SHIFT * number;
     uint32_t *made = hg_sys_map_private(slots * sizeof *made), *none = NULL;
     if (!made) return false;
     hg_store(&g_stacks.indexes[number].mask, slots - 1);
@@ -39,6 +43,7 @@ static bool add_index(uint32_t number) {
     return true;
 }
 
+/* Its low bits say where in an index, its high ones are kept there. */
 static uint32_t hash(uint32_t parent, uint64_t address) {
     uint64_t h = (address ^ (uint64_t)parent << 40) * UINT64_C(0x9e3779b97f4a7c15);
     h ^= h >> 32;
@@ -53,11 +58,20 @@ static bool is_node(uint32_t id, uint32_t parent, uint64_t address) {
     return node->address == address && node->parent == parent;
 }
 
+/* The id in a slot if it is that of this node, else 0. */
+static uint32_t match(uint32_t slot, uint32_t h, uint32_t parent, uint64_t address) {
+    if ((slot ^ h) >> ID_BITS || slot == RETIRED) return 0;
+    uint32_t id = slot & ID_MASK;
+    return is_node(id, parent, address) ? id : 0;
+}
+
 static uint32_t search(const struct index *index, uint32_t h, uint32_t parent, uint64_t address) {
-    for (uint32_t i = h & hg_load(&index->mask);; i = (i + 1) & hg_load(&index->mask)) {
-        uint32_t id = hg_load_acquire(&index->slots[i]);
-        if (!id) return 0;
-        if (id != RETIRED && is_node(id, parent, address)) return id;
+    uint32_t mask = hg_load(&index->mask);
+    for (uint32_t i = h & mask;; i = (i + 1) & mask) {
+        uint32_t slot = hg_load_acquire(&index->slots[i]);
+        if (!slot) return 0;
+        uint32_t id = match(slot, h, parent, address);
+        if (id) return id;
     }
 }
 
@@ -87,16 +101,17 @@ static uint32_t insert(uint32_t h, uint32_t parent, uint64_t address) {
     if (!id) return 0;
     uint32_t number = hg_load_acquire(&g_stacks.index_count) - 1;
     struct index *index = &g_stacks.indexes[number];
-    for (uint32_t i = h & hg_load(&index->mask);; i = (i + 1) & hg_load(&index->mask)) {
+    uint32_t mask = hg_load(&index->mask), mine = id | (h & ~ID_MASK);
+    for (uint32_t i = h & mask;; i = (i + 1) & mask) {
         uint32_t seen = hg_load_acquire(&index->slots[i]);
-        if (!seen && hg_swap(&index->slots[i], &seen, id)) break;
-        if (seen != RETIRED && is_node(seen, parent, address)) return seen;
+        if (!seen && hg_swap(&index->slots[i], &seen, mine)) break;
+        uint32_t other = match(seen, h, parent, address);
+        if (other) return other;
     }
     uint32_t filled = hg_add_shared(&index->filled, 1);
     /* One thread makes the next index; if it is slow, any other that comes by does. */
-    bool is_late =
-        filled > hg_load(&index->mask) / 8 * 5 && hg_load(&g_stacks.index_count) == number + 1;
-    if (filled == hg_load(&index->mask) / 2 || is_late) add_index(number + 1);
+    bool is_late = filled > mask / 8 * 5 && hg_load(&g_stacks.index_count) == number + 1;
+    if (filled == mask / 2 || is_late) add_index(number + 1);
     return id;
 }
 
@@ -148,9 +163,9 @@ void hg_stacks_retire(uintptr_t start, uintptr_t end) {
     for (uint32_t n = hg_load_acquire(&g_stacks.index_count); n-- > 0;) {
         struct index *index = &g_stacks.indexes[n];
         for (uint32_t i = 0; i <= hg_load(&index->mask); i++) {
-            uint32_t id = hg_load_acquire(&index->slots[i]);
-            if (!id || id == RETIRED) continue;
-            uint64_t address = node_at(id)->address;
+            uint32_t slot = hg_load_acquire(&index->slots[i]);
+            if (!slot || slot == RETIRED) continue;
+            uint64_t address = node_at(slot & ID_MASK)->address;
             if (address >= start && address < end) hg_store(&index->slots[i], RETIRED);
         }
     }

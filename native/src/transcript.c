@@ -101,7 +101,7 @@ static uint32_t walk_to_meet(const struct hg_transcript *t, uint32_t standing,
 
 static uint32_t child(struct hg_child_entry *children, uint32_t parent, uint64_t address) {
     uint64_t h = (address ^ (uint64_t)parent << 32) * UINT64_C(0x9e3779b97f4a7c15);
-    struct hg_child_entry *entry = &children[h >> (64 - 12)];
+    struct hg_child_entry *entry = &children[h >> (64 - HG_CHILD_BITS)];
     if (HG_LIKELY(entry->address == address && entry->parent == parent)) return entry->node;
     uint32_t node = hg_stacks_child(parent, address);
     if (node) *entry = (struct hg_child_entry){address, parent, node};

@@ -21,7 +21,8 @@
 #include "walk.h"
 
 #define HG_TRANSCRIPT_DEPTH 512u
-#define HG_CHILD_CACHE 4096u
+#define HG_CHILD_BITS 13u
+#define HG_CHILD_CACHE (1u << HG_CHILD_BITS)
 
 /* A frame: its caller returns to `pc` with the stack pointer at `sp`; the word below holds pc. */
 struct hg_step {
