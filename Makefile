@@ -11,7 +11,7 @@ help:
 	@echo "make setup    virtual environment in .venv, native library"
 	@echo "make demo     record the examples and look at them"
 	@echo "make test     all tests (installs the Debian packages they need)"
-	@echo "make check    formatting, lint, types, layers, and all tests"
+	@echo "make check    formatting, lint, types, layers, all tests, the hot path's instruction counts"
 	@echo "make format   rewrite sources in the project's format"
 	@echo "make tidy     static analysis of the C sources (advice, not part of the check)"
 	@echo "make bench    measure"
@@ -39,7 +39,12 @@ test: packages setup native-test
 native-test:
 	@$(MAKE) -C native -j$(jobs) test
 
-check: lint test
+check: lint test instructions
+
+# The hot path's cost, counted: repeatable where times are not.
+instructions: setup
+	@echo "cost     instructions"
+	@$(python) bench/instructions.py --check
 
 lint: setup
 	@echo "format   python"
@@ -74,4 +79,4 @@ clean:
 		.hypothesis .import_linter_cache
 	@find src tests tools bench -name __pycache__ -prune -exec rm -rf {} +
 
-.PHONY: help setup environment library packages demo test native-test check lint format tidy bench clean
+.PHONY: help setup instructions environment library packages demo test native-test check lint format tidy bench clean
