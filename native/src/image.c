@@ -76,17 +76,27 @@ static bool is_elf(const Elf64_Ehdr *elf) {
            elf->e_ident[EI_CLASS] == ELFCLASS64 && elf->e_phentsize == sizeof(Elf64_Phdr);
 }
 
+/* Whether the headers say that they are where they were found. Those that a linker, or a rewriter
+ * such as BOLT, put at the end of the file may not be in memory at that distance. */
+static bool describe_themselves(const struct hg_image *image) {
+    const Elf64_Phdr *self = first_of_type(image, PT_PHDR);
+    return self && address_of(image, self) == image->headers;
+}
+
 bool hg_image_open(uintptr_t start, struct hg_image *image) {
     *image = (struct hg_image){0};
     if (start % HG_PAGE || !range_readable(start, sizeof(Elf64_Ehdr))) return false;
     const Elf64_Ehdr *elf = (const Elf64_Ehdr *)start;
-    if (!is_elf(elf) || elf->e_phoff > 16 * HG_PAGE) return false;
+    if (!is_elf(elf)) return false;
     if (!hg_image_from_headers(start + elf->e_phoff, elf->e_phnum, 0, image)) return false;
     /* Relocated by nothing so far, `start` is the lowest address in the file. */
     image->bias = start - image->start;
     image->end += image->bias;
     image->start = start;
-    return true;
+    bool is_near = elf->e_phoff <= 16 * HG_PAGE;
+    if (is_near || describe_themselves(image)) return true;
+    *image = (struct hg_image){0};
+    return false;
 }
 
 bool hg_image_of_program(struct hg_image *image) {
