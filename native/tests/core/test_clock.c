@@ -140,8 +140,8 @@ static void sleep_is_noticed(void) {
     for (uint32_t round = 0; round < 20; round++) {
         for (uint32_t i = 0; i < 1000; i++) event(&clock);
         uint64_t before = hg_clock_now();
-        usleep(9000);
-        CHECK(event(&clock) >= before + 5000000);
+        usleep(30000);
+        CHECK(event(&clock) >= before + 12000000); /* the kernel's clock itself may lag by 10 ms */
     }
 }
 
