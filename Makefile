@@ -39,7 +39,10 @@ test: packages setup native-test
 native-test:
 	@$(MAKE) -C native -j$(jobs) test
 
-check: lint test instructions
+check: lint test races instructions
+
+races: setup
+	@$(MAKE) -C native/tests races
 
 # The hot path's cost, counted: repeatable where times are not.
 instructions: setup
@@ -79,4 +82,4 @@ clean:
 		.hypothesis .import_linter_cache
 	@find src tests tools bench -name __pycache__ -prune -exec rm -rf {} +
 
-.PHONY: help setup instructions environment library packages demo test native-test check lint format tidy bench clean
+.PHONY: help setup races instructions environment library packages demo test native-test check lint format tidy bench clean

@@ -171,7 +171,7 @@ struct hg_thread *hg_threads_attach(void) {
     char name[16] = "";
     hg_sys_thread_name(name);
     struct hg_thread *first = hg_load_acquire(&g_threads.slots[0]);
-    if (first) hg_peak_go_threaded(first->record);
+    if (first) hg_peak_go_threaded(hg_load_acquire(&first->record));
 
     struct hg_thread_record *record = new_record(name);
     struct hg_thread *slot = record ? claim_dead(pid, tid, name) : NULL;
