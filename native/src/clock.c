@@ -92,20 +92,16 @@ struct sequence {
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 
-static struct sequence g_sequence;
-uint64_t g_clock_mark;
-
-static void name_sequence(void) {
-    g_sequence.start = (uintptr_t)hg_sequence_start;
-    g_sequence.length = 1;
-    g_sequence.abort = (uintptr_t)hg_sequence_abort;
-    hg_store_release(&g_clock_mark, (uintptr_t)&g_sequence);
-}
+static struct sequence g_sequence = {
+    .start = (uintptr_t)hg_sequence_start,
+    .length = 1,
+    .abort = (uintptr_t)hg_sequence_abort,
+};
+const uint64_t g_clock_mark = (uintptr_t)&g_sequence;
 
 void hg_clock_attach(struct hg_thread_clock *clock) {
     *clock = (struct hg_thread_clock){0};
     if (!&__rseq_size || !&__rseq_offset || !__rseq_size) return;
-    if (!hg_load_acquire(&g_clock_mark)) name_sequence();
     uintptr_t area = hg_thread_pointer() + (uintptr_t)__rseq_offset;
     clock->untouched = (uint64_t *)(area + SEQUENCE_NAME_OFFSET);
 }
@@ -115,7 +111,7 @@ uint64_t hg_clock_renew(struct hg_thread_clock *clock, uint64_t *late) {
     uint32_t served = clock->span - clock->left;
     clock->now = now;
     if (!clock->untouched) return now;
-    bool was_away = hg_load(clock->untouched) != hg_load(&g_clock_mark);
+    bool was_away = hg_load(clock->untouched) != g_clock_mark;
     if (!was_away && took > LATE_NS) hg_store(late, hg_load(late) + served);
     clock->events += served + 1;
     if (took) { /* the clock steps by milliseconds: the rate is known only when it does */
@@ -124,6 +120,6 @@ uint64_t hg_clock_renew(struct hg_thread_clock *clock, uint64_t *late) {
         clock->events = 0;
     }
     clock->left = clock->span;
-    hg_store(clock->untouched, hg_load(&g_clock_mark));
+    hg_store(clock->untouched, g_clock_mark);
     return now;
 }

@@ -35,7 +35,7 @@ struct hg_thread_clock {
     uint32_t events;     /* since the reading last changed */
 };
 
-extern uint64_t g_clock_mark;
+extern const uint64_t g_clock_mark;
 
 /* Ready for the calling thread. */
 void hg_clock_attach(struct hg_thread_clock *clock);
@@ -43,7 +43,7 @@ void hg_clock_attach(struct hg_thread_clock *clock);
 uint64_t hg_clock_renew(struct hg_thread_clock *clock, uint64_t *late);
 
 HG_INLINE uint64_t hg_clock_event(struct hg_thread_clock *clock, uint64_t *late) {
-    if (HG_LIKELY(clock->left && hg_load(clock->untouched) == hg_load(&g_clock_mark))) {
+    if (HG_LIKELY(clock->left && hg_load(clock->untouched) == g_clock_mark)) {
         clock->left--;
         return clock->now;
     }
