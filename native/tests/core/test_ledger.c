@@ -2,6 +2,7 @@
  * file. */
 #include "ledger.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -213,6 +214,44 @@ static void threads_side_by_side(void) {
     check_file(&m);
 }
 
+#define LEAVES 64u
+
+static uint32_t g_arrived[LEAVES];
+
+static uintptr_t address_in_leaf(uint32_t leaf, uint32_t number) {
+    return 0x100000000000 + leaf * UINT64_C(0x700000000) + number * 64;
+}
+
+/* All threads come to each new leaf, most of them also under a new lower table, together. */
+static void meet_at_leaves(void *argument, uint32_t number) {
+    (void)argument;
+    for (uint32_t leaf = 0; leaf < LEAVES; leaf++) {
+        struct hg_block block = {leaf, number + 1, 0}, replaced;
+        hg_add_shared(&g_arrived[leaf], 1);
+        while (hg_load(&g_arrived[leaf]) % 4) sched_yield();
+        CHECK(hg_ledger_put(address_in_leaf(leaf, number), block, &replaced));
+    }
+}
+
+static void threads_meet_at_new_leaves(void) {
+    for (uint32_t round = 0; round < 5; round++) {
+        struct reader reader;
+        start_ledger(5);
+        run_threads(4, meet_at_leaves, NULL);
+        reader_open(&reader, recording_path());
+        struct blocks blocks = reader_blocks(&reader);
+        CHECK_EQUAL(blocks.count, 4 * LEAVES);
+        CHECK_EQUAL(reader.count, LEAVES); /* those made in vain are not listed */
+        for (uint32_t i = 0; i < blocks.count; i++) {
+            CHECK_EQUAL(blocks.list[i].address, address_in_leaf(i / 4, i % 4));
+            check_same(hg_ledger_take(blocks.list[i].address),
+                       (struct hg_block){i / 4, i % 4 + 1, 0});
+        }
+        free(blocks.list);
+        reader_close(&reader);
+    }
+}
+
 int main(void) {
     reset_options();
     RUN(random_operations);
@@ -220,5 +259,6 @@ int main(void) {
     RUN(extremes);
     RUN(reserves_only_what_is_used);
     RUN(threads_side_by_side);
+    RUN(threads_meet_at_new_leaves);
     return 0;
 }

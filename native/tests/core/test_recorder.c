@@ -115,6 +115,38 @@ static void depth_limit(void) {
     reset_options();
 }
 
+static struct hg_thread *g_other;
+
+static void attach_other(void *argument, uint32_t number) {
+    (void)argument, (void)number;
+    forget_thread();
+    g_other = hg_threads_attach();
+    CHECK(g_other != NULL);
+}
+
+/* Freed before the thread's next allocation; but its own block, not another's in the same place. */
+static void temporaries(void) {
+    struct hg_thread *thread = begin_events(5);
+    allocate(thread, 0x401000, 0x50000, 8);
+    release(thread, 0x401000, 0x50000);
+    CHECK_EQUAL(thread->record->temporary, 1);
+    allocate(thread, 0x401000, 0x50000, 8);
+    allocate(thread, 0x401000, 0x50040, 8);
+    release(thread, 0x401000, 0x50000);
+    CHECK_EQUAL(thread->record->temporary, 1);
+    release(thread, 0x401000, 0x50040);
+    CHECK_EQUAL(thread->record->temporary, 2);
+    run_threads(1, attach_other, NULL);
+    for (uint32_t i = 0; i < 2; i++) { /* it differs in size, or in site */
+        allocate(thread, 0x401000, 0x50000, 8);
+        release(g_other, 0x401000, 0x50000);
+        allocate(g_other, i ? 0x402000 : 0x401000, 0x50000, i ? 8 : 9);
+        release(thread, 0x401000, 0x50000);
+        CHECK_EQUAL(thread->record->temporary, 2);
+    }
+    CHECK_EQUAL(g_other->record->temporary, 0);
+}
+
 /* A free that comes from the dynamic loader may be the end of a dlclose; then cached stacks are
  * stale. */
 static void unloading(void) {
@@ -302,6 +334,7 @@ int main(void) {
     RUN(missed_frees);
     RUN(cut_stacks_are_counted);
     RUN(depth_limit);
+    RUN(temporaries);
     RUN(unloading);
     RUN(never_dies_before_birth);
     RUN(full_tables);
