@@ -20,7 +20,8 @@
 #include "sys.h"
 #include "text.h"
 
-#define WAIT_FOR_START 1000u /* yields; then the event goes unrecorded and is counted */
+#define SIGNAL_FRAME_LEAST 512u /* bytes; really a thousand and more */
+#define WAIT_FOR_START 1000u    /* yields; then the event goes unrecorded and is counted */
 
 enum phase { UNSTARTED = 0, STARTING = 1, RECORDING = 2, OFF = 3 };
 
@@ -198,15 +199,6 @@ static bool be_started(bool allocates) {
     return hg_load_acquire(&gate()->phase) == RECORDING;
 }
 
-/* The thread is inside a hook already: a signal handler that allocates, or an allocator that calls
- * itself through our hooks. Unless the hook it was in is gone: left by longjmp. */
-static bool is_nested(struct hg_thread *thread, const struct hg_frame *frame) {
-    const struct hg_walker *w = &thread->walker;
-    bool on_own_stack = hg_frame_sp(frame) - w->stack_lo < w->stack_hi - w->stack_lo;
-    return !on_own_stack ||
-           hg_frame_sp(frame) < (hg_load(&thread->state) & ~(uint64_t)HG_THREAD_STATE_MASK);
-}
-
 /* Whether a call made while the real allocator runs is that allocator's own: from its object, or
  * from libc or the loader on its behalf. glibc's makes none. */
 static bool is_allocators_call(uintptr_t pc) {
@@ -216,8 +208,24 @@ static bool is_allocators_call(uintptr_t pc) {
                     code == hg_modules_find((uintptr_t)getauxval));
 }
 
+static bool is_own_call(const struct hg_thread *thread, const struct hg_frame *frame) {
+    return hg_thread_state(thread) == HG_THREAD_IN_ALLOCATOR && is_allocators_call(frame->pc);
+}
+
+/* The thread is inside a hook already: an allocator that calls itself through our hooks, or a signal
+ * handler that allocates. Unless the hook it was in is gone, left by longjmp: then the caller's frame
+ * is not where a handler's can be, below that hook's, the red zone and what the kernel puts there. */
+static bool is_nested(struct hg_thread *thread, const struct hg_frame *frame) {
+    const struct hg_walker *w = &thread->walker;
+    uintptr_t sp = hg_frame_sp(frame);
+    uintptr_t entered = hg_load(&thread->state) & ~(uint64_t)HG_THREAD_STATE_MASK;
+    bool on_own_stack = sp - w->stack_lo < w->stack_hi - w->stack_lo;
+    if (!on_own_stack) return true;
+    return is_own_call(thread, frame) ? sp < entered : sp + SIGNAL_FRAME_LEAST <= entered;
+}
+
 static void count_nested(struct hg_thread *thread, const struct hg_frame *frame, bool allocates) {
-    if (hg_thread_state(thread) == HG_THREAD_IN_ALLOCATOR && is_allocators_call(frame->pc)) return;
+    if (is_own_call(thread, frame)) return;
     /* Shared: this handler may itself be interrupted by another. */
     if (allocates) hg_add_shared(&thread->record->losses[HG_LOSS_REENTRANT], 1);
     else hg_ledger_suspect(); /* its block, if recorded, stays in the ledger for now */
