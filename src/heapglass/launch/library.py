@@ -24,7 +24,7 @@ def preload_path(library: str) -> str:
     """A name of `library` without the characters at which the loader would cut it.
 
     LD_PRELOAD is a list parted by colons and blanks and knows no quoting, so a library below
-    "/home/me/my project" needs a link elsewhere. The link stays: programs started later by the
+    "/srv/my project" needs a link elsewhere. The link stays: programs started later by the
     recorded one need it too.
     """
     if not any(c in library for c in ": \t\n"):

@@ -10,9 +10,9 @@ LIBC = "/lib/x86_64-linux-gnu/libc.so.6"
 LIBSTDCXX = "/usr/lib/x86_64-linux-gnu/libstdc++.so.6.0.30"
 LIBXML = "/usr/lib/x86_64-linux-gnu/libxml2.so.2.9.14"
 
-MAIN = frame("main", "/home/user/src/app/main.cc", 88)
+MAIN = frame("main", "/usr/local/src/app/main.cc", 88)
 START = (MAIN, frame("__libc_start_main", "", 0, LIBC), frame("_start"))
-RUN = frame("app::Server::run(app::Options const&)", "/home/user/src/app/server.cc", 412)
+RUN = frame("app::Server::run(app::Options const&)", "/usr/local/src/app/server.cc", 412)
 NEW = frame("operator new(unsigned long)", "", 0, LIBSTDCXX)
 INSERT = frame(
     "void std::vector<app::Index<std::basic_string<char>, app::Document>::Node,"
@@ -25,13 +25,13 @@ INSERT = frame(
 INDEX = frame(
     "app::Index<std::basic_string<char, std::char_traits<char>, std::allocator<char> >,"
     " app::Document>::insert(app::Document const&)",
-    "/home/user/src/app/index/inverted_index_builder.cc",
+    "/usr/local/src/app/index/inverted_index_builder.cc",
     1207,
 )
 PARSE = frame("xmlParseElementStart", "/build/libxml2/parser.c", 9811, LIBXML)
 STRDUP = frame("xmlStrndup", "/build/libxml2/xmlstring.c", 42, LIBXML)
-LOAD = frame("load_configuration", "/home/user/src/app/config.c", 57)
-WORKER = frame("app::(anonymous namespace)::worker_main(void*)", "/home/user/src/app/pool.cc", 31)
+LOAD = frame("load_configuration", "/usr/local/src/app/config.c", 57)
+WORKER = frame("app::(anonymous namespace)::worker_main(void*)", "/usr/local/src/app/pool.cc", 31)
 THREAD = (WORKER, frame("start_thread", "", 0, LIBC), frame("clone3", "", 0, LIBC))
 PLUGIN = frame("", "", 0, "/opt/plugins/libstripped_plugin.so")
 BUFFER = frame("_IO_file_doallocate", "", 0, LIBC)
