@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from heapglass.symbols.elf import MAGIC, SHT_SYMTAB, ElfFile, RawSymbol, is_function
 from heapglass.symbols.raw import FileRaw, SymbolError
@@ -13,9 +12,12 @@ from heapglass.symbols.raw import FileRaw, SymbolError
 SCRIPT_LINE = 256  # what the kernel looks at
 
 
-@dataclass(frozen=True, slots=True)
-class Executable:
-    """For a script only `kind` and `script` are filled, for other files only `kind`."""
+class Executable(NamedTuple):
+    """For a script only `kind` and `script` are filled, for other files only `kind`.
+
+    A tuple because `heapglass run` makes one at every start: importing dataclasses takes longer
+    than all of its work here.
+    """
 
     kind: Literal["elf", "script", "other"]
     bits: int = 0
