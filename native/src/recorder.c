@@ -44,7 +44,7 @@ static HG_NOINLINE uint32_t find_site_slow(struct hg_thread *thread, struct hg_s
     hg_add_own(&thread->record->stats[HG_STAT_STACK_MISSES], 1);
     /* Not remembered when the table is full: each event of such a stack is a loss of its own. */
     if (site == HG_SITE_OTHER) hg_threads_lose(thread, HG_LOSS_SITES_FULL);
-    else *entry = (struct hg_stack_entry){hash, site, w->end};
+    else *entry = (struct hg_stack_entry){hash, site};
     return site;
 }
 

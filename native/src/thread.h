@@ -32,7 +32,6 @@ enum hg_thread_state {
 struct hg_stack_entry {
     uint64_t hash;
     uint32_t site;
-    uint32_t end; /* enum hg_pseudo, to count the cut again */
 };
 
 struct hg_thread {
