@@ -13,6 +13,9 @@
 #define HG_NOINLINE __attribute__((noinline))
 #define HG_INLINE static inline __attribute__((always_inline))
 #define HG_EXPORT __attribute__((visibility("default")))
+/* A variable of another file of the library: said here, or the compiler takes it for one of another
+ * library, which it has to look up. */
+#define HG_GLOBAL extern __attribute__((visibility("hidden")))
 
 /* Shared words are plain integers; these say how they are touched. */
 #define hg_load(p) __atomic_load_n((p), __ATOMIC_RELAXED)
@@ -30,6 +33,14 @@
 #define hg_add_own(p, v) hg_store((p), hg_load(p) + (v))
 #else
 #define hg_add_own(p, v) (*(p) += (v))
+#endif
+
+/* Look once, in straight code, at a word that others may change meanwhile. Plain for the same
+ * reason: the compiler may make it part of another instruction. */
+#if defined(__SANITIZE_THREAD__)
+#define hg_glance(p) hg_load(p)
+#else
+#define hg_glance(p) (*(p))
 #endif
 
 #define HG_MAX_DEPTH 4096u

@@ -79,47 +79,51 @@ void hg_clock_find(void) {
 /* Restartable sequences as a witness. A thread may name a piece of code that the kernel shall abort
  * when it takes the thread off the processor inside of it. When it does so outside of it, it clears
  * the name: that is documented (rseq_cs in linux/rseq.h), and all we want. So we name a sequence
- * that nobody runs; as long as the name stands, the thread has not been away. glibc from 2.35 on
+ * that nobody runs; as long as its name stands, the thread has not been away. glibc from 2.35 on
  * registers each thread and says where the word is; a program that uses sequences of its own
  * overwrites the name, which costs us a reading of the clock and nothing else. */
-struct sequence {
-    uint32_t version, flags;
-    uint64_t start, length, abort;
-} __attribute__((aligned(32)));
-
 #define SEQUENCE_NAME_OFFSET 8 /* of the name in the area that the kernel knows */
 
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 
-static struct sequence g_sequence = {
-    .start = (uintptr_t)hg_sequence_start,
-    .length = 1,
-    .abort = (uintptr_t)hg_sequence_abort,
-};
-const uint64_t g_clock_mark = (uintptr_t)&g_sequence;
+#define SEQUENCE                               \
+    {                                          \
+        .start = (uintptr_t)hg_sequence_start, \
+        .length = 1,                           \
+        .abort = (uintptr_t)hg_sequence_abort, \
+    }
+struct hg_clock_sequence g_clock_sequences[2] = {SEQUENCE, SEQUENCE};
+uint64_t g_clock_no_witness;
 
 void hg_clock_attach(struct hg_thread_clock *clock) {
-    *clock = (struct hg_thread_clock){0};
+    *clock = (struct hg_thread_clock){.witness = &g_clock_no_witness};
     if (!&__rseq_size || !&__rseq_offset || !__rseq_size) return;
     uintptr_t area = hg_thread_pointer() + (uintptr_t)__rseq_offset;
-    clock->untouched = (uint64_t *)(area + SEQUENCE_NAME_OFFSET);
+    clock->witness = (uint64_t *)(area + SEQUENCE_NAME_OFFSET);
+}
+
+/* The span for which the next reading may serve, once it is known how quickly events come: the clock
+ * steps by milliseconds, so only when it does. */
+static void adapt_span(struct hg_thread_clock *clock, uint64_t took) {
+    if (!took) return;
+    uint64_t span = clock->events * (uint64_t)SERVE_NS / took;
+    clock->span = span < SPAN ? (uint32_t)span : SPAN;
+    clock->events = 0;
 }
 
 uint64_t hg_clock_renew(struct hg_thread_clock *clock, uint64_t *late) {
     uint64_t now = hg_clock_now(), took = now - clock->now;
     uint32_t served = clock->span - clock->left;
     clock->now = now;
-    if (!clock->untouched) return now;
-    bool was_away = hg_load(clock->untouched) != g_clock_mark;
+    clock->birth = hg_ledger_birth_bits(hg_clock_birth(now));
+    if (clock->witness == &g_clock_no_witness) return now;
+    uint64_t mark = hg_load(clock->witness);
+    bool was_away = mark != HG_CLOCK_FRESH && mark != HG_CLOCK_SPENT;
     if (!was_away && took > LATE_NS) hg_store(late, hg_load(late) + served);
     clock->events += served + 1;
-    if (took) { /* the clock steps by milliseconds: the rate is known only when it does */
-        uint64_t span = clock->events * (uint64_t)SERVE_NS / took;
-        clock->span = span < SPAN ? (uint32_t)span : SPAN;
-        clock->events = 0;
-    }
+    adapt_span(clock, took);
     clock->left = clock->span;
-    hg_store(clock->untouched, g_clock_mark);
+    hg_store(clock->witness, clock->left ? HG_CLOCK_FRESH : HG_CLOCK_SPENT);
     return now;
 }

@@ -6,11 +6,13 @@
 #include <time.h>
 
 #include "base.h"
+#include "ledger.h"
 
-extern uint64_t g_clock_start; /* CLOCK_MONOTONIC_COARSE when the recording began */
+HG_GLOBAL uint64_t g_clock_start; /* CLOCK_MONOTONIC_COARSE when the recording began */
 
 typedef int (*hg_clock_call)(clockid_t, struct timespec *);
-extern hg_clock_call g_clock_call; /* the kernel's function; libc's until, or unless, it is found */
+HG_GLOBAL hg_clock_call
+    g_clock_call; /* the kernel's function; libc's until, or unless, it is found */
 
 /* Find the kernel's function; once per program. */
 void hg_clock_find(void);
@@ -27,27 +29,52 @@ HG_INLINE uint64_t hg_clock_read(clockid_t id) {
  * then computes without allocating and without ever being interrupted, then allocates again: its
  * first events are dated back to before the pause; they are counted as HG_LOSS_CLOCK. */
 struct hg_thread_clock {
-    uint64_t now;        /* the last reading, ns since the recording began */
-    uint64_t *untouched; /* holds g_clock_mark while the thread stays on its processor; NULL: no way
-                            to know */
-    uint32_t left;       /* events for which the reading may still serve */
-    uint32_t span;       /* ... after each reading: about 2 ms' worth of events */
-    uint32_t events;     /* since the reading last changed */
+    uint64_t now;   /* the last reading, ns since the recording began */
+    uint64_t birth; /* ... as a birth code, where it stands in a ledger record */
+    uint64_t
+        *witness;    /* holds HG_CLOCK_FRESH while the thread stays on its processor and the reading
+                        serves, HG_CLOCK_SPENT when it has served often enough */
+    uint32_t left;   /* events for which the reading may still serve */
+    uint32_t span;   /* ... after each reading: about 2 ms' worth of events */
+    uint32_t events; /* since the reading last changed */
 };
 
-extern const uint64_t g_clock_mark;
+/* See clock.c. The addresses of these two are the marks. */
+struct hg_clock_sequence {
+    uint32_t version, flags;
+    uint64_t start, length, abort;
+} __attribute__((aligned(32)));
+HG_GLOBAL struct hg_clock_sequence g_clock_sequences[2];
+#define HG_CLOCK_FRESH ((uint64_t)(uintptr_t)&g_clock_sequences[0])
+#define HG_CLOCK_SPENT ((uint64_t)(uintptr_t)&g_clock_sequences[1])
+
+/* The witness of threads that have none: no reading ever serves. */
+HG_GLOBAL uint64_t g_clock_no_witness;
 
 /* Ready for the calling thread. */
 void hg_clock_attach(struct hg_thread_clock *clock);
 /* Read the clock; the number of events that were dated too early goes to *late. */
 uint64_t hg_clock_renew(struct hg_thread_clock *clock, uint64_t *late);
 
+/* Whether the last reading serves for one more event; that event must then count itself with
+ * hg_clock_serve(). */
+HG_INLINE bool hg_clock_serves(const struct hg_thread_clock *clock) {
+    return hg_glance(clock->witness) == HG_CLOCK_FRESH;
+}
+HG_INLINE void hg_clock_serve(struct hg_thread_clock *clock) {
+    if (HG_UNLIKELY(!--clock->left)) hg_store(clock->witness, HG_CLOCK_SPENT);
+}
+
+/* The next event reads the clock, and with that takes the recorder's general way. */
+HG_INLINE void hg_clock_expire(struct hg_thread_clock *clock) {
+    clock->left = clock->span = 0;
+    if (hg_clock_serves(clock)) hg_store(clock->witness, HG_CLOCK_SPENT);
+}
+
 HG_INLINE uint64_t hg_clock_event(struct hg_thread_clock *clock, uint64_t *late) {
-    if (HG_LIKELY(clock->left && hg_load(clock->untouched) == g_clock_mark)) {
-        clock->left--;
-        return clock->now;
-    }
-    return hg_clock_renew(clock, late);
+    if (HG_UNLIKELY(!hg_clock_serves(clock))) return hg_clock_renew(clock, late);
+    hg_clock_serve(clock);
+    return clock->now;
 }
 
 /* ns since the recording began. */

@@ -5,8 +5,8 @@
 
 #include "base.h"
 
-extern const char hg_sequence_start[] __attribute__((visibility("hidden")));
-extern const char hg_sequence_abort[] __attribute__((visibility("hidden")));
+HG_GLOBAL const char hg_sequence_start[] __attribute__((visibility("hidden")));
+HG_GLOBAL const char hg_sequence_abort[] __attribute__((visibility("hidden")));
 
 __asm__(
     ".pushsection .text.hg_sequence, \"ax\", @progbits\n"

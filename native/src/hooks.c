@@ -7,10 +7,10 @@
 
 #include "real.h"
 #include "release.h"
+#include "short_way.h"
 
 /* An allocating hook: `call` gives the block or NULL, `bytes` is what was asked for. */
 #define ALLOCATE(call, bytes)                                                           \
-    const struct hg_frame *frame = FRAME();                                             \
     struct hg_thread *thread = hg_recorder_enter(frame, true);                          \
     void *block = (call);                                                               \
     if (HG_UNLIKELY(!thread)) return block;                                             \
@@ -18,23 +18,124 @@
     hg_recorder_leave(thread);                                                          \
     return block
 
-HG_EXPORT void *malloc(size_t size) { ALLOCATE(g_real.malloc(size), size); }
+/* malloc, calloc and free are nearly all there is, so they take the short way if they can, and are
+ * laid out to save no register for anything else. glibc never calls us while it works; then the
+ * thread is busy only while the recorder is, and what a signal handler does in between is an event
+ * like any other. */
 
-HG_EXPORT void *calloc(size_t count, size_t size) {
+/* The end of malloc and calloc when the thread could not go the short way: it may be its first
+ * event, or one inside another. */
+static HG_NOINLINE void *record_late(void *block, size_t size, const struct hg_frame *frame) {
+    struct hg_thread *thread = block ? hg_recorder_enter(frame, true) : NULL;
+    if (!thread) return block;
+    hg_recorder_allocated(thread, frame, block, size);
+    hg_recorder_leave(thread);
+    return block;
+}
+
+HG_INLINE void *record(void *block, size_t size, const struct hg_frame *frame) {
+    struct hg_thread *thread = tls_thread;
+    if (HG_UNLIKELY(!block || !hg_recorder_is_ready(thread))) {
+        block = record_late(block, size, frame);
+        KEEP_FRAME();
+        return block;
+    }
+    hg_thread_be(thread, HG_THREAD_IN_RECORDER, hg_frame_sp(frame));
+    void *recorded = hg_short_allocated(thread, frame, block, size);
+    if (HG_UNLIKELY(!recorded)) {
+        recorded = hg_recorder_allocated(thread, frame, block, size);
+        thread = tls_thread; /* rather than saved */
+    }
+    hg_recorder_leave(thread);
+    return recorded;
+}
+
+static HG_NOINLINE void *malloc_generally(size_t size, const struct hg_frame *frame) {
+    ALLOCATE(g_real.malloc(size), size);
+}
+
+HG_EXPORT void *malloc(size_t size) {
+    const struct hg_frame *frame = FRAME();
+    if (HG_LIKELY(hg_glance(&g_is_short_way_open))) return record(g_real.malloc(size), size, frame);
+    void *block = malloc_generally(size, frame);
+    KEEP_FRAME();
+    return block;
+}
+
+static HG_NOINLINE void *calloc_generally(size_t count, size_t size, const struct hg_frame *frame) {
     ALLOCATE(g_real.calloc(count, size), count * size); /* overflow gives NULL */
 }
 
+HG_EXPORT void *calloc(size_t count, size_t size) {
+    const struct hg_frame *frame = FRAME();
+    if (HG_LIKELY(hg_glance(&g_is_short_way_open))) {
+        return record(g_real.calloc(count, size), count * size, frame);
+    }
+    void *block = calloc_generally(count, size, frame);
+    KEEP_FRAME();
+    return block;
+}
+
+/* A block nothing is known of may be from the time before the real allocator was found. */
+static void release_unknown(void *block) {
+    if (!hg_real_is_arena(block)) g_real.free(block);
+}
+
+/* The general way of a free, by a thread that has entered. */
+static HG_NOINLINE void release(struct hg_thread *thread, void *block,
+                                const struct hg_frame *frame) {
+    bool known = hg_recorder_freeing(thread, frame, block);
+    hg_thread_be(thread, HG_THREAD_IN_ALLOCATOR, hg_frame_sp(frame));
+    if (HG_LIKELY(known)) g_real.free(block);
+    else release_unknown(block);
+    hg_recorder_leave(thread);
+}
+
+void hg_release(void *block, const struct hg_frame *frame) {
+    if (!block) return;
+    struct hg_thread *thread = hg_recorder_enter(frame, false);
+    if (HG_LIKELY(thread)) release(thread, block, frame);
+    else release_unknown(block);
+}
+
+HG_EXPORT void free(void *block) {
+    const struct hg_frame *frame = FRAME();
+    struct hg_thread *thread = tls_thread;
+    if (HG_UNLIKELY(!block)) return;
+    if (HG_UNLIKELY(!hg_glance(&g_is_short_way_open) || !hg_recorder_is_ready(thread))) {
+        hg_release(block, frame);
+        KEEP_FRAME();
+        return;
+    }
+    hg_thread_be(thread, HG_THREAD_IN_RECORDER, hg_frame_sp(frame));
+    if (HG_UNLIKELY(!hg_short_freeing(thread, frame, block))) {
+        release(thread, block, frame);
+        KEEP_FRAME();
+        return;
+    }
+    hg_recorder_leave(thread);
+    g_real.free(block);
+}
+
 HG_EXPORT void *aligned_alloc(size_t alignment, size_t size) {
+    const struct hg_frame *frame = FRAME();
     ALLOCATE(g_real.aligned_alloc(alignment, size), size);
 }
 
 HG_EXPORT void *memalign(size_t alignment, size_t size) {
+    const struct hg_frame *frame = FRAME();
     ALLOCATE(g_real.memalign(alignment, size), size);
 }
 
-HG_EXPORT void *valloc(size_t size) { ALLOCATE(g_real.valloc(size), size); }
+HG_EXPORT void *valloc(size_t size) {
+    const struct hg_frame *frame = FRAME();
+    ALLOCATE(g_real.valloc(size), size);
+}
 
-HG_EXPORT void *pvalloc(size_t size) { ALLOCATE(g_real.pvalloc(size), size); }
+HG_EXPORT void *pvalloc(size_t size) {
+    const struct hg_frame *frame = FRAME();
+    ALLOCATE(g_real.pvalloc(size), size);
+}
 
 HG_EXPORT int posix_memalign(void **out, size_t alignment, size_t size) {
     const struct hg_frame *frame = FRAME();
@@ -46,18 +147,24 @@ HG_EXPORT int posix_memalign(void **out, size_t alignment, size_t size) {
     return result;
 }
 
-HG_EXPORT void free(void *block) { hg_release(block, FRAME()); }
-
-HG_EXPORT void cfree(void *block) { hg_release(block, FRAME()); }
+HG_EXPORT void cfree(void *block) {
+    const struct hg_frame *frame = FRAME();
+    hg_release(block, frame);
+    KEEP_FRAME();
+}
 
 HG_EXPORT void free_sized(void *block, size_t size) {
+    const struct hg_frame *frame = FRAME();
     (void)size;
-    hg_release(block, FRAME());
+    hg_release(block, frame);
+    KEEP_FRAME();
 }
 
 HG_EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size) {
+    const struct hg_frame *frame = FRAME();
     (void)alignment, (void)size;
-    hg_release(block, FRAME());
+    hg_release(block, frame);
+    KEEP_FRAME();
 }
 
 /* realloc and reallocarray after their special cases: `from` and `size` are not zero. */
@@ -113,7 +220,7 @@ static void *reallocate(void *from, size_t size, const struct hg_frame *frame) {
 HG_EXPORT void *realloc(void *from, size_t size) {
     const struct hg_frame *frame = FRAME();
     void *to = reallocate(from, size, frame);
-    KEEP_FRAME(frame);
+    KEEP_FRAME();
     return to;
 }
 
@@ -125,7 +232,7 @@ HG_EXPORT void *reallocarray(void *from, size_t count, size_t size) {
     }
     const struct hg_frame *frame = FRAME();
     void *to = reallocate(from, bytes, frame);
-    KEEP_FRAME(frame);
+    KEEP_FRAME();
     return to;
 }
 

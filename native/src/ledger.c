@@ -1,5 +1,6 @@
 #include "ledger.h"
 
+#include "hot.h"
 #include "large.h"
 #include "recording.h"
 #include "sys.h"
@@ -16,7 +17,7 @@ struct hg_ledger g_ledger;
 bool hg_ledger_start(uint32_t granule_shift) {
     g_ledger.granule_shift = granule_shift;
     g_ledger.suspect = false;
-    g_ledger.is_usual = granule_shift == HG_LEDGER_USUAL_SHIFT;
+    g_is_short_way_open = granule_shift == HG_LEDGER_USUAL_SHIFT;
     g_ledger.upper = hg_sys_map_private(UPPER_ENTRIES * sizeof *g_ledger.upper);
     return g_ledger.upper && hg_large_start();
 }
@@ -78,7 +79,7 @@ static HG_NOINLINE bool put_large(uintptr_t address, struct hg_block block,
 }
 
 void hg_ledger_suspect(void) {
-    hg_store(&g_ledger.is_usual, false);
+    hg_store(&g_is_short_way_open, false);
     hg_store(&g_ledger.suspect, true);
 }
 

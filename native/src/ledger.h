@@ -39,19 +39,29 @@ HG_INLINE struct hg_block hg_ledger_unpack(uint64_t word) {
 struct hg_ledger {
     uint32_t granule_shift;
     uintptr_t **upper;
-    bool suspect;  /* a free went unseen: see hg_ledger_suspect() */
-    bool is_usual; /* glibc's granule, and not suspect: the recorder's short way applies */
+    bool suspect; /* a free went unseen: see hg_ledger_suspect() */
 };
-extern struct hg_ledger g_ledger;
+HG_GLOBAL struct hg_ledger g_ledger;
 
 /* glibc's granule: a constant, so that the shifts below are too. */
 #define HG_LEDGER_USUAL_SHIFT 5u
 
-HG_INLINE uint64_t hg_ledger_pack_by(uint32_t shift, uintptr_t address, struct hg_block block) {
+/* A birth code where it stands in a record. */
+HG_INLINE uint64_t hg_ledger_birth_bits(uint32_t birth) {
+    return (uint64_t)birth << HG_LEDGER_BIRTH_SHIFT;
+}
+#define HG_LEDGER_BIRTH_MASK (((UINT64_C(1) << HG_LEDGER_BIRTH_BITS) - 1) << HG_LEDGER_BIRTH_SHIFT)
+
+/* `birth` as hg_ledger_birth_bits() gives it. */
+HG_INLINE uint64_t hg_ledger_word(uint32_t shift, uintptr_t address, uint64_t size, uint64_t birth,
+                                  uint32_t site) {
     uint64_t half = address >> (shift - 1) & 1;
-    return block.size | half << HG_LEDGER_SIZE_BITS |
-           (uint64_t)block.birth << HG_LEDGER_BIRTH_SHIFT |
-           (uint64_t)block.site << HG_LEDGER_SITE_SHIFT;
+    return size | half << HG_LEDGER_SIZE_BITS | birth | (uint64_t)site << HG_LEDGER_SITE_SHIFT;
+}
+
+HG_INLINE uint64_t hg_ledger_pack_by(uint32_t shift, uintptr_t address, struct hg_block block) {
+    return hg_ledger_word(shift, address, block.size, hg_ledger_birth_bits(block.birth),
+                          block.site);
 }
 
 HG_INLINE uint32_t hg_ledger_index_by(uint32_t shift, uintptr_t address) {
@@ -67,6 +77,41 @@ HG_INLINE uint64_t *hg_ledger_find_by(uint32_t shift, uintptr_t address) {
     uint32_t index = hg_ledger_index_by(shift, address);
     if (HG_UNLIKELY(!(leaf >> (index / HG_LEDGER_PART_RECORDS) & 1))) return NULL;
     return (uint64_t *)(leaf & ~HG_LEDGER_PART_MASK) + index;
+}
+
+/* Parts of glibc's ledger that a thread came by lately: reserved, and they never move. */
+#define HG_LEDGER_VIEWS 1024u
+#define HG_LEDGER_VIEW_SHIFT (HG_LEDGER_USUAL_SHIFT + 11u)
+_Static_assert(HG_LEDGER_PART_RECORDS == 1u << 11, "a view is a part");
+
+struct hg_ledger_view {
+    uintptr_t number; /* of the part: its addresses >> HG_LEDGER_VIEW_SHIFT; 0: none */
+    uint64_t *records;
+};
+
+HG_INLINE uintptr_t hg_ledger_index_in_view(uintptr_t address) {
+    return address >> HG_LEDGER_USUAL_SHIFT & (HG_LEDGER_PART_RECORDS - 1);
+}
+
+/* The view that `address` would be in, whether it is, and then its record. */
+HG_INLINE const struct hg_ledger_view *hg_ledger_view(const struct hg_ledger_view *views,
+                                                      uintptr_t address) {
+    return &views[(address >> HG_LEDGER_VIEW_SHIFT) % HG_LEDGER_VIEWS];
+}
+HG_INLINE bool hg_ledger_is_in_view(const struct hg_ledger_view *view, uintptr_t address) {
+    return view->number == address >> HG_LEDGER_VIEW_SHIFT;
+}
+HG_INLINE uint64_t *hg_ledger_viewed(const struct hg_ledger_view *view, uintptr_t address) {
+    return view->records + hg_ledger_index_in_view(address);
+}
+
+/* Bring the part that `address` is in into view, if it is reserved. */
+HG_INLINE void hg_ledger_look_at(struct hg_ledger_view *views, uintptr_t address) {
+    uintptr_t number = address >> HG_LEDGER_VIEW_SHIFT;
+    uint64_t *record = hg_ledger_find_by(HG_LEDGER_USUAL_SHIFT, address);
+    if (!record) return;
+    views[number % HG_LEDGER_VIEWS] =
+        (struct hg_ledger_view){number, record - hg_ledger_index_in_view(address)};
 }
 
 HG_INLINE uint64_t hg_ledger_pack(uintptr_t address, struct hg_block block) {

@@ -218,7 +218,7 @@ static bool is_own_call(const struct hg_thread *thread, const struct hg_frame *f
 static bool is_nested(struct hg_thread *thread, const struct hg_frame *frame) {
     const struct hg_walker *w = &thread->walker;
     uintptr_t sp = hg_frame_sp(frame);
-    uintptr_t entered = hg_load(&thread->state) & ~(uint64_t)HG_THREAD_STATE_MASK;
+    uintptr_t entered = hg_thread_entered_at(thread);
     bool on_own_stack = sp - w->stack_lo < w->stack_hi - w->stack_lo;
     if (!on_own_stack) return true;
     return is_own_call(thread, frame) ? sp < entered : sp + SIGNAL_FRAME_LEAST <= entered;

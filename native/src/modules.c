@@ -40,9 +40,6 @@ extern int find_object(void *address, struct found_object *result) __asm__("_dl_
 extern struct r_debug loader_debug __asm__("_r_debug") __attribute__((weak));
 extern const char *glibc_version(void) __asm__("gnu_get_libc_version") __attribute__((weak));
 
-uintptr_t g_loader_start, g_loader_end;
-uint32_t g_modules_generation;
-
 static struct hg_code *g_objects; /* MAX_OBJECTS slots */
 static uint32_t g_used;           /* slots from here on were never used */
 static uintptr_t *g_missed;       /* pages that dl_iterate_phdr did not know either */
@@ -271,7 +268,7 @@ static void find_loader(struct hg_image *image) {
     if (!base && &loader_debug) base = loader_debug.r_ldbase;
     if (!base || !hg_image_open(base, image)) *image = (struct hg_image){0};
     g_loader_start = image->start;
-    g_loader_end = image->end;
+    g_loader_size = image->end - image->start;
 }
 
 static void add_loader(const struct hg_image *image) {

@@ -10,6 +10,7 @@
 
 #include "base.h"
 #include "eh_frame.h"
+#include "hot.h"
 
 struct hg_code {
     uintptr_t start, end;  /* mapped range; start 0: free slot, 1: being retired */
@@ -32,16 +33,11 @@ const struct hg_code *hg_modules_find(uintptr_t address);
 const struct hg_code *hg_modules_find_for(uintptr_t address, uintptr_t caller);
 
 /* The dynamic loader's own code; a free() that comes from there may end a dlclose. */
-extern uintptr_t g_loader_start, g_loader_end;
-HG_INLINE bool hg_modules_is_loader(uintptr_t pc) {
-    return pc - g_loader_start < g_loader_end - g_loader_start;
-}
+HG_INLINE bool hg_modules_is_loader(uintptr_t pc) { return pc - g_loader_start < g_loader_size; }
 
 /* See which objects the loader has dropped; retire them, their unwind rules and (through
- * hg_stacks_retire) the call-tree nodes in them. To be called when the loader calls free(). */
+ * hg_stacks_retire) the call-tree nodes in them, and move g_modules_generation on: threads' caches
+ * of stacks are stale then. To be called when the loader calls free(). */
 void hg_modules_check_unloaded(void);
-
-/* Moves on whenever an object is retired: per-thread caches of stacks are stale then. */
-extern uint32_t g_modules_generation;
 
 #endif

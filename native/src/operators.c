@@ -105,11 +105,15 @@ HG_INLINE bool is_ours(uint32_t number) { return hg_load(&g_are_allocators) || !
         return ((void *(*)parameters)g_next[NUMBER_##name])arguments;           \
     }
 
-#define DELETE(name, parameters, arguments)                                        \
-    static HG_NOINLINE void own##name(void *block) { hg_release(block, FRAME()); } \
-    HG_EXPORT void name parameters {                                               \
-        if (HG_UNLIKELY(is_ours(NUMBER_##name))) own##name(block);                 \
-        else ((void(*) parameters)(void *)g_next[NUMBER_##name]) arguments;        \
+#define DELETE(name, parameters, arguments)                                 \
+    static HG_NOINLINE void own##name(void *block) {                        \
+        const struct hg_frame *frame = FRAME();                             \
+        hg_release(block, frame);                                           \
+        KEEP_FRAME();                                                       \
+    }                                                                       \
+    HG_EXPORT void name parameters {                                        \
+        if (HG_UNLIKELY(is_ours(NUMBER_##name))) own##name(block);          \
+        else ((void(*) parameters)(void *)g_next[NUMBER_##name]) arguments; \
     }
 
 NEWS(NEW)

@@ -16,7 +16,7 @@ struct hg_options {
     uint64_t session;       /* ties the processes of one `heapglass run` together */
 };
 
-extern struct hg_options g_options;
+HG_GLOBAL struct hg_options g_options;
 
 /* False while libc has not set up the environment yet. */
 bool hg_options_read(void);

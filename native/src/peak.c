@@ -1,7 +1,5 @@
 #include "peak.h"
 
-uint32_t g_peak_mode;
-
 /* The first thread's record while it still holds the whole total of its time alone. */
 static struct hg_thread_record *g_alone;
 

@@ -22,7 +22,7 @@ struct hg_real {
 };
 
 /* Before resolution the members resolve themselves; they can be called at any time. */
-extern struct hg_real g_real;
+HG_GLOBAL struct hg_real g_real;
 
 /* Resolve now, if that has not happened yet. */
 void hg_real_resolve(void);
@@ -45,13 +45,19 @@ const char *hg_real_object(void);
 
 /* glibc's blocks have a word in front: their size, and in the low bits whether they were mmapped.
  * Read in place it gives what malloc_usable_size() says, without the call. */
-extern bool g_real_has_size_word;
+HG_GLOBAL bool g_real_has_size_word;
+
+HG_INLINE size_t hg_real_size_word(const void *block) { return ((const size_t *)block)[-1]; }
+HG_INLINE bool hg_real_is_mmapped(size_t word) { return word & 2; }
+/* Mmapped blocks have two words in front. */
+HG_INLINE size_t hg_real_usable_by(size_t word) {
+    return (word & ~(size_t)7) - (hg_real_is_mmapped(word) ? 16 : 8);
+}
 
 /* Bytes the allocator set aside for a live block. */
 HG_INLINE size_t hg_real_usable(void *block) {
     if (HG_UNLIKELY(!g_real_has_size_word)) return g_real.usable_size(block);
-    size_t word = ((const size_t *)block)[-1];
-    return (word & ~(size_t)7) - 8 - ((word & 2) << 2); /* mmapped ones have two words in front */
+    return hg_real_usable_by(hg_real_size_word(block));
 }
 
 #endif

@@ -12,10 +12,15 @@
 #include "thread.h"
 #include "walk.h"
 
+/* Whether an event can begin at once; if not, it takes hg_lifecycle_enter_slow(). */
+HG_INLINE bool hg_recorder_is_ready(const struct hg_thread *thread) {
+    return HG_LIKELY(hg_glance(&thread->state) == HG_THREAD_READY);
+}
+
 /* `frame` is the hook's own, here and below. */
 HG_INLINE struct hg_thread *hg_recorder_enter(const struct hg_frame *frame, bool allocates) {
     struct hg_thread *thread = tls_thread;
-    if (HG_UNLIKELY(hg_load(&thread->state) != HG_THREAD_READY)) {
+    if (HG_UNLIKELY(!hg_recorder_is_ready(thread))) {
         return hg_lifecycle_enter_slow(frame, allocates);
     }
     hg_thread_be(thread, HG_THREAD_IN_ALLOCATOR, hg_frame_sp(frame));
@@ -27,9 +32,10 @@ HG_INLINE void hg_recorder_leave(struct hg_thread *thread) {
     hg_thread_be(thread, HG_THREAD_READY, 0);
 }
 
-/* The real allocator returned `block` for `size` bytes. */
-void hg_recorder_allocated(struct hg_thread *thread, const struct hg_frame *frame, void *block,
-                           size_t size);
+/* The real allocator returned `block` for `size` bytes: the general way (see short_way.h). Returns
+ * `block`. */
+void *hg_recorder_allocated(struct hg_thread *thread, const struct hg_frame *frame, void *block,
+                            size_t size);
 
 /* `block` is about to be given to the real free. Must come first: afterwards another thread may own
  * the address. False: nothing is known of it. */
@@ -54,5 +60,44 @@ void hg_recorder_resized(struct hg_thread *thread, const struct hg_frame *frame,
 
 /* ... or realloc failed and the block stays what it was. */
 void hg_recorder_kept(struct hg_thread *thread, void *block, const struct hg_taken *taken);
+
+/* The end of an event that raised the peak just as a second thread started. Returns `block`. */
+void *hg_recorder_raise_again(const struct hg_thread *thread, void *block);
+
+/* What the general way and the short one have in common. */
+
+/* Ticks that a block has lived. Another thread's reading of the clock may be a little newer. */
+HG_INLINE uint64_t hg_recorder_lived(uint64_t now_ns, uint32_t birth) {
+    uint64_t now = now_ns >> HG_TICK_SHIFT, born = hg_clock_ticks(birth);
+    return now > born ? now - born : 0;
+}
+
+HG_INLINE void hg_recorder_count_arrival(struct hg_thread *thread, size_t size, size_t usable) {
+    struct hg_thread_record *record = thread->record;
+    hg_add_own(&record->allocations, 1);
+    hg_add_own(&record->bytes_allocated, size);
+    hg_add_own(&record->usable_allocated, usable);
+}
+
+HG_INLINE void hg_recorder_count_departure(struct hg_thread *thread, size_t size, size_t usable) {
+    struct hg_thread_record *record = thread->record;
+    hg_add_own(&record->frees, 1);
+    hg_add_own(&record->bytes_freed, size);
+    hg_add_own(&record->usable_freed, usable);
+}
+
+/* Whether `block` is what this thread allocated last; `identity` is its record in glibc's ledger, or
+ * what that would be. Another thread may have freed that one and been given its address; then site,
+ * birth or size differ, unless it runs the very same code in the same millisecond. */
+HG_INLINE bool hg_recorder_is_temporary(const struct hg_thread *thread, void *block,
+                                        uint64_t identity) {
+    return thread->last.block == (uintptr_t)block && thread->last.identity == identity;
+}
+
+HG_INLINE void hg_recorder_count_temporary(struct hg_thread *thread, struct hg_counters *line) {
+    hg_add_own(&line->temporary, 1);
+    hg_add_own(&thread->record->temporary, 1);
+    thread->last.block = 0;
+}
 
 #endif

@@ -21,8 +21,6 @@
 #define STEPS_AFTER_CUT 16u
 #define MAX_MODULES 65536u
 
-struct hg_header *g_header;
-
 static struct {
     /* Steps used (low half) and steps there are (high half) in one word, so that a cut at exit
      * and a thread taking an extent cannot miss each other. */

@@ -8,8 +8,7 @@
 #define HG_RECORDING_H
 
 #include "base.h"
-
-extern struct hg_header *g_header; /* the mapping's first page; NULL: no recording */
+#include "hot.h"
 
 enum hg_create { HG_CREATED, HG_CREATE_EXISTS, HG_CREATE_FAILED };
 

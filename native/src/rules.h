@@ -34,7 +34,7 @@ enum hg_rule_kind {
     HG_RULE_NONE,          /* code in no object; never kept in the tables */
 };
 
-extern uint64_t *g_rules; /* the small table */
+HG_GLOBAL uint64_t *g_rules; /* the small table */
 
 HG_INLINE uint64_t hg_rule_peek(const uint64_t *rules, uintptr_t pc) {
     return hg_load(&rules[pc & ((1u << HG_RULE_INDEX_BITS) - 1)]);

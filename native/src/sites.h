@@ -14,14 +14,18 @@ bool hg_sites_start(void);
 /* A thread's shard of the counters. False: no room. */
 bool hg_sites_start_shard(struct hg_table *shard, uint32_t number);
 
-/* The site's line in this shard; NULL when there is no room for it. */
-HG_INLINE struct hg_counters *hg_sites_line(struct hg_table *shard, uint32_t site) {
+/* The site's line in this shard; NULL when it has none yet. */
+HG_INLINE struct hg_counters *hg_sites_line_at(const struct hg_table *shard, uint32_t site) {
     uintptr_t extent = hg_load(&shard->extents[site / HG_COUNTERS_PER_EXTENT]);
     uint32_t in_extent = site % HG_COUNTERS_PER_EXTENT;
-    if (HG_UNLIKELY(!(extent >> (in_extent / HG_LINES_PER_PAGE) & 1))) {
-        return hg_table_slot(shard, site);
-    }
+    if (HG_UNLIKELY(!(extent >> (in_extent / HG_LINES_PER_PAGE) & 1))) return NULL;
     return (struct hg_counters *)(extent & ~(uintptr_t)(HG_STEP - 1)) + in_extent;
+}
+
+/* The site's line in this shard, made if need be; NULL when there is no room for it. */
+HG_INLINE struct hg_counters *hg_sites_line(struct hg_table *shard, uint32_t site) {
+    struct hg_counters *line = hg_sites_line_at(shard, site);
+    return HG_LIKELY(line) ? line : hg_table_slot(shard, site);
 }
 
 /* A value outside the line's own bucket, or its first. */
@@ -43,12 +47,29 @@ HG_INLINE void hg_sites_note_size(struct hg_thread *thread, struct hg_counters *
     else hg_store(&line->usual_inverted, ~size);
 }
 
-/* A block of `size` came to this line; call after hg_peak_save(). */
-HG_INLINE void hg_sites_add(struct hg_thread *thread, struct hg_counters *line, uint64_t size) {
-    /* Most sites ask for one size, again and again. */
-    if (line->usual_inverted != ~size) hg_sites_note_size(thread, line, size);
+/* Whether a size changes nothing but the counts. Most sites ask for one size, again and again. */
+HG_INLINE bool hg_sites_is_usual(const struct hg_counters *line, uint64_t size) {
+    return line->usual_inverted == ~size;
+}
+
+/* Make a size the line's usual one if it is nothing new to it: one in its own bucket and between its
+ * smallest and its largest. */
+HG_INLINE bool hg_sites_note_quickly(struct hg_counters *line, uint64_t size) {
+    if (line->size_bucket != hg_sites_bucket(size) + 1) return false;
+    if (size > line->largest || ~size > line->smallest_inverted) return false;
+    hg_store(&line->usual_inverted, ~size);
+    return true;
+}
+
+HG_INLINE void hg_sites_count(struct hg_counters *line, uint64_t size) {
     hg_add_own(&line->allocations, 1);
     hg_add_own(&line->bytes_allocated, size);
+}
+
+/* A block of `size` came to this line; call after hg_peak_save(). */
+HG_INLINE void hg_sites_add(struct hg_thread *thread, struct hg_counters *line, uint64_t size) {
+    if (!hg_sites_is_usual(line, size)) hg_sites_note_size(thread, line, size);
+    hg_sites_count(line, size);
 }
 
 /* A block of `size` left this line; call after hg_peak_save(). */
@@ -57,13 +78,16 @@ HG_INLINE void hg_sites_remove(struct hg_counters *line, uint64_t size) {
     hg_add_own(&line->bytes_freed, size);
 }
 
+/* Whether a lifetime in this bucket changes nothing but the counts. */
+HG_INLINE bool hg_sites_lives_as_usual(const struct hg_counters *line, uint32_t bucket) {
+    return line->lifetime_bucket == bucket + 1;
+}
+
 /* ... and it left for good, after `ticks`; call before hg_sites_remove(). */
 HG_INLINE void hg_sites_end_life(struct hg_thread *thread, struct hg_counters *line,
                                  uint64_t ticks) {
     uint32_t bucket = hg_sites_bucket(ticks);
-    if (HG_UNLIKELY(line->lifetime_bucket != bucket + 1)) {
-        hg_sites_other_lifetime(thread, line, bucket);
-    }
+    if (!hg_sites_lives_as_usual(line, bucket)) hg_sites_other_lifetime(thread, line, bucket);
 }
 
 #endif

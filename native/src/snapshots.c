@@ -320,4 +320,5 @@ void hg_snapshots_tick(struct hg_thread *thread, uint64_t churn, uint64_t now_ns
     }
     if (g_options.churn_bytes) tick_churn(thread, churn, now_ns);
     thread->next_tick = g_options.churn_bytes ? 0 : next_due();
+    if (g_options.churn_bytes) hg_clock_expire(&thread->clock);
 }

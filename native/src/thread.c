@@ -157,10 +157,10 @@ static void move_slot(struct hg_thread *slot, struct hg_thread_record *record) {
     hg_store_release(&g_threads.slots[slot->shard_number], slot);
     __atomic_fetch_add(&g_threads.moves_ended, 1, __ATOMIC_ACQ_REL);
     hg_clock_attach(&slot->clock);
-    slot->last_block = 0;
+    slot->last.block = 0;
     slot->next_tick = 0;
     slot->transcript.depth = 0;
-    __builtin_memset(slot->memories, 0, sizeof slot->memories);
+    hg_recall_clear(&slot->recall);
     slot->habit = (struct hg_habit){0};
     slot->walker.stack_lo = slot->walker.stack_hi = slot->walker.stack_hole = 0;
     __builtin_memset(slot->walker.stats, 0, sizeof slot->walker.stats);

@@ -15,10 +15,9 @@
 #include "walk.h"
 
 #define HG_MAX_SHARDS 65536u
-#define HG_STACK_CACHE 4096u
 
-/* A thread's state is one word: one of these, and above its low bits, while inside a hook, the
- * stack pointer of the hook's caller. One word, because a signal may come between any two. */
+/* A thread's state is one word: one of these and, above its low bits, while inside a hook, the stack
+ * pointer of the hook's caller. One word, because a signal may come between any two. */
 enum hg_thread_state {
     HG_THREAD_UNKNOWN = 0, /* not attached, or zeroed by fork */
     HG_THREAD_READY = 1,
@@ -28,49 +27,54 @@ enum hg_thread_state {
     HG_THREAD_STATE_MASK = 7,
 };
 
-/* A stack seen before: its hash (never 0) and its site. */
-struct hg_stack_entry {
-    uint64_t hash;
-    uint32_t site;
+/* What a thread allocated last, to know a temporary block when it is freed. */
+struct hg_last {
+    uintptr_t block;
+    uint64_t identity; /* the address may be another block's by now: see recorder.c */
+    struct hg_counters *line;
 };
 
 struct hg_thread {
     uint64_t state;
-    uint32_t shard_number;
-    uintptr_t last_block; /* of this thread's last allocation, for temporaries, ... */
-    uint64_t last_entry;  /* ... and what it was: the address may be another's by now */
     struct hg_thread_record *record;
-    struct hg_table counters;
     struct hg_thread_clock clock;
-    uint32_t generation;   /* of modules, when the stack cache was last valid */
+    struct hg_last last;
+    struct hg_table counters;
+    uint32_t shard_number;
+    uint32_t generation;   /* of modules, when what follows was last known to be valid */
     uint64_t next_tick;    /* ns since start: look at the timeline then */
     uint64_t shared_since; /* peak.c: when this thread began to count its shared events */
     uint32_t shared_events;
-    struct hg_walker walker;
     struct hg_habit habit;
-    struct hg_memory memories[HG_MEMORIES];
+    struct hg_ledger_view views[HG_LEDGER_VIEWS];
+    struct hg_recall recall;
+    struct hg_walker walker;
     struct hg_transcript transcript;
     struct hg_child_entry children[HG_CHILD_CACHE];
-    struct hg_stack_entry stacks[HG_STACK_CACHE];
 };
 
 /* This thread's block. Points to a block of state UNKNOWN until the thread is attached. */
-extern __thread struct hg_thread *tls_thread __attribute__((tls_model("initial-exec")));
+HG_GLOBAL __thread struct hg_thread *tls_thread __attribute__((tls_model("initial-exec")));
 
 HG_INLINE uint32_t hg_thread_state(const struct hg_thread *thread) {
     return hg_load(&thread->state) & HG_THREAD_STATE_MASK;
 }
 
-/* Inside a hook called at stack pointer `sp`, or READY again with 0. */
+/* The stack pointer of the caller of the hook that the thread is in. */
+HG_INLINE uintptr_t hg_thread_entered_at(const struct hg_thread *thread) {
+    return hg_load(&thread->state) & ~(uint64_t)HG_THREAD_STATE_MASK;
+}
+
+/* Inside a hook called at stack pointer `sp`, a multiple of 8, or READY again with 0. */
 HG_INLINE void hg_thread_be(struct hg_thread *thread, enum hg_thread_state state, uintptr_t sp) {
     /* Release: whoever takes over a dead thread's slot sees all that it wrote. */
-    hg_store_release(&thread->state, (sp & ~(uint64_t)HG_THREAD_STATE_MASK) | state);
+    hg_store_release(&thread->state, sp | state);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
 /* Still inside the same hook. */
 HG_INLINE void hg_thread_become(struct hg_thread *thread, enum hg_thread_state state) {
-    hg_thread_be(thread, state, hg_load(&thread->state));
+    hg_thread_be(thread, state, hg_thread_entered_at(thread));
 }
 
 /* Fresh slots; called when a recording starts. False: no room. */

@@ -5,9 +5,6 @@
 __thread struct scripted_stack tls_next_stack;
 uint32_t g_unload_checks;
 
-uintptr_t g_loader_start, g_loader_end;
-uint32_t g_modules_generation;
-
 bool hg_walk_start(void) { return true; }
 bool hg_modules_start(void) { return true; }
 void hg_modules_check_unloaded(void) { g_unload_checks++; }

@@ -152,7 +152,7 @@ static void temporaries(void) {
 static void unloading(void) {
     struct hg_thread *thread = begin_events(5);
     g_loader_start = 0x900000;
-    g_loader_end = 0x910000;
+    g_loader_size = 0x10000;
     allocate(thread, 0x401000, 0x50000, 8);
     allocate(thread, 0x401000, 0x50040, 8);
     uint32_t sites = g_header->sites, checks = g_unload_checks;
@@ -168,19 +168,20 @@ static void unloading(void) {
     g_modules_generation++;
     allocate(thread, 0x401000, 0x50040, 8);
     CHECK_EQUAL(g_header->sites, sites + 1);
-    g_loader_start = g_loader_end = 0;
+    g_loader_start = g_loader_size = 0;
 }
 
 /* A thread's reading of the clock may be older than a block it frees; a life is never negative. */
 static void never_dies_before_birth(void) {
     struct reader reader;
-    uint64_t mark = g_clock_mark;
+    uint64_t mark = HG_CLOCK_FRESH;
     struct hg_thread *thread = begin_events(5);
     allocate(thread, 0x401000, 0x50000, 8);
     struct hg_block young = hg_ledger_take(0x50000), replaced;
     young.birth = hg_clock_birth(UINT64_C(5000000000));
     CHECK(hg_ledger_put(0x50000, young, &replaced));
-    thread->clock = (struct hg_thread_clock){1000, &mark, 64, 64, 0}; /* long ago, and still good */
+    thread->clock = (struct hg_thread_clock){
+        .now = 1000, .witness = &mark, .left = 64, .span = 64}; /* long ago, and still good */
     CHECK(release(thread, 0x401000, 0x50000));
     reader_open(&reader, recording_path());
     struct site_sum *sums = reader_sites(&reader, reader.header.sites);

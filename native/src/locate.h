@@ -1,0 +1,34 @@
+/* From a hook's frame to the site of its stack: recalled if it can be, spliced with the last walk if
+ * not, walked in full if it must be. */
+#ifndef HG_LOCATE_H
+#define HG_LOCATE_H
+
+#include "modules.h"
+#include "thread.h"
+
+/* The site of the stack above a hook's frame. Losses are counted here. */
+uint32_t hg_locate_site(struct hg_thread *thread, const struct hg_frame *frame, uint64_t now_ns);
+
+#ifdef HG_CHECK_WALKS
+/* Test builds: count whether a full walk of the stack agrees with `known`. */
+void hg_locate_check(struct hg_thread *thread, const struct hg_frame *frame, uint32_t known,
+                     uint64_t now_ns);
+#endif
+
+/* Keep the line of a located site, or NULL if it has none, in the memory of its stack, if there is
+ * one. To be called after each hg_locate_site(): a memory without a line is no good. */
+void hg_locate_keep_line(struct hg_thread *thread, const struct hg_frame *frame, uint32_t site,
+                         struct hg_counters *line);
+
+/* The memory of the stack above a hook's frame if all of it still stands; else NULL. */
+HG_INLINE struct hg_memory *hg_locate_quickly(struct hg_thread *thread,
+                                              const struct hg_frame *frame) {
+    uintptr_t sp = hg_frame_sp(frame);
+    struct hg_memory *m = hg_recall_memory(&thread->recall, frame->pc, sp);
+    /* One register for it, not a new computation at every use. */
+    __asm__("" : "+r"(m));
+    if (HG_UNLIKELY(thread->generation != hg_glance(&g_modules_generation))) return NULL;
+    return HG_LIKELY(hg_memory_is_of(m, frame)) && hg_memory_stands(m, sp) ? m : NULL;
+}
+
+#endif

@@ -1,0 +1,102 @@
+/* Stacks that the thread had before, recognised without walking.
+ *
+ * A walk is a pure function of the words it reads from the stack: return addresses, and saved frame
+ * pointers where a frame's place hangs on one. A memory keeps, for the place a hook is called from,
+ * where the last walk from there read, and what it found: if the same words still stand there, so
+ * does its site, and no rule is looked up.
+ *
+ * Where other words stand, they are hashed together with where they were read, and looked for among
+ * the stacks found so before: programs go round and round between a few thousand stacks, and those
+ * with the same caller at the same depth mostly differ in their words only. 64 well-mixed bits stand
+ * for a stack there: with a million stacks the odds of any two being confused are one in 37 million. */
+#ifndef HG_RECALL_H
+#define HG_RECALL_H
+
+#include "base.h"
+#include "walk.h"
+
+#define HG_MEMORY_BITS 7u
+#define HG_MEMORIES (1u << HG_MEMORY_BITS)
+#define HG_MEMORY_WORDS 112u /* even: words are looked at in pairs */
+#define HG_STACK_CACHE 4096u
+
+/* Two words of a stack, and where they were read, from the caller's stack pointer. */
+struct hg_word_pair {
+    uint32_t offsets[2];
+    uintptr_t words[2];
+};
+
+struct hg_memory {
+    uintptr_t pc, sp;         /* of the caller; pc 0: nothing is remembered here */
+    uintptr_t bp, bp_mask;    /* its frame pointer, and all ones if that matters */
+    struct hg_counters *line; /* of this thread's shard, for `site`; never NULL in the short way */
+    uint32_t site;
+    uint32_t count;                 /* words; the last one stands twice where they are odd */
+    const struct hg_word_pair *end; /* of its pairs, of which there is at least one */
+    struct hg_details *details;
+};
+_Static_assert(sizeof(struct hg_memory) == 64, "a memory is one cache line, and its details");
+
+struct hg_details {
+    struct hg_word_pair pairs[HG_MEMORY_WORDS / 2]; /* innermost first: there stacks differ */
+    uint64_t places;                                /* hash of all that says where the words are */
+    uint64_t other; /* hash of the last stack that differed in its words */
+};
+
+/* A stack seen before: its hash (never 0) and its site. */
+struct hg_stack_entry {
+    uint64_t hash;
+    uint32_t site;
+};
+
+struct hg_recall {
+    struct hg_memory memories[HG_MEMORIES];
+    struct hg_details details[HG_MEMORIES]; /* of each */
+    struct hg_stack_entry stacks[HG_STACK_CACHE];
+};
+
+HG_INLINE struct hg_memory *hg_recall_memory(struct hg_recall *recall, uintptr_t pc, uintptr_t sp) {
+    uint32_t h = (uint32_t)(pc + sp) * UINT32_C(0x9e3779b1);
+    return &recall->memories[h >> (32 - HG_MEMORY_BITS)];
+}
+
+/* Whether the memory is of walks that started like this one. Then its words can be read: they are
+ * above the caller's frame, on the stack that it was on. */
+HG_INLINE bool hg_memory_is_of(const struct hg_memory *m, const struct hg_frame *frame) {
+    return m->pc == frame->pc && m->sp == hg_frame_sp(frame) && !((m->bp ^ frame->bp) & m->bp_mask);
+}
+
+HG_INLINE bool hg_word_pair_stands(const struct hg_word_pair *pair, uintptr_t sp) {
+    return !((hg_walk_word(sp + pair->offsets[0]) ^ pair->words[0]) |
+             (hg_walk_word(sp + pair->offsets[1]) ^ pair->words[1]));
+}
+
+/* Whether all words of a memory still stand. */
+HG_INLINE bool hg_memory_stands(const struct hg_memory *memory, uintptr_t sp) {
+    const struct hg_word_pair *pair = memory->details->pairs, *end = memory->end;
+    do {
+        if (HG_UNLIKELY(!hg_word_pair_stands(pair, sp))) return false;
+    } while (++pair != end);
+    return true;
+}
+
+HG_INLINE struct hg_stack_entry *hg_recall_stack(struct hg_recall *recall, uint64_t hash) {
+    return &recall->stacks[hash % HG_STACK_CACHE];
+}
+
+/* The site of the stack at `frame` if it differs from a memory that is of it in its words only, and
+ * was seen before; else 0. */
+uint32_t hg_recall_other(struct hg_recall *recall, struct hg_memory *memory,
+                         const struct hg_frame *frame);
+
+/* Forget everything. */
+void hg_recall_clear(struct hg_recall *recall);
+
+/* Learning a new stack: begin, one call for each word that was read, innermost first, and the end. */
+struct hg_memory *hg_recall_begin(struct hg_recall *recall, const struct hg_caller *caller,
+                                  bool needs_bp);
+/* False when there is no room for it; then the memory is none. */
+bool hg_memory_add(struct hg_memory *memory, uintptr_t at);
+void hg_recall_end(struct hg_recall *recall, struct hg_memory *memory, uint32_t site);
+
+#endif
