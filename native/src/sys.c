@@ -142,9 +142,14 @@ void *hg_sys_map_file(int fd, uint64_t size, uint64_t alignment) {
     long p = hg_syscall(SYS_mmap, start, (long)size, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0);
     /* A child that could write here would corrupt its parent's recording. */
-    if (!is_error(p) && CALL3(SYS_madvise, p, size, MADV_DONTFORK) >= 0) return (void *)p;
-    CALL2(SYS_munmap, start, size);
-    return NULL;
+    if (is_error(p) || CALL3(SYS_madvise, p, size, MADV_DONTFORK) < 0) {
+        CALL2(SYS_munmap, start, size);
+        return NULL;
+    }
+    /* Or the kernel fills megabytes of the page cache with a hole's zeros around each first page, in
+     * folios so large that reserving a page of one takes it as long as all of them. */
+    CALL3(SYS_madvise, p, size, MADV_RANDOM);
+    return (void *)p;
 }
 
 int hg_sys_populate(void *memory, size_t size) {

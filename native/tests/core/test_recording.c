@@ -80,6 +80,17 @@ static void header_of_a_new_file(void) {
     reader_close(&reader);
 }
 
+/* Holes around what is reserved stay holes, in memory too: the kernel does not read ahead. */
+static void touches_nothing_else(void) {
+    enum { PAGES = 1024, RESERVED = 700 };
+    unsigned char present[PAGES];
+    begin_recording();
+    uint8_t *extent = hg_recording_extent(HG_KIND_LEDGER, 0, 0, PAGES * HG_PAGE);
+    CHECK(hg_recording_reserve(extent + RESERVED * HG_PAGE, HG_PAGE));
+    CHECK_EQUAL(mincore(extent, sizeof present * HG_PAGE, present), 0);
+    for (uint32_t i = 0; i < PAGES; i++) CHECK_EQUAL(present[i] & 1, i == RESERVED);
+}
+
 /* No descriptor stays behind: whatever number is free next is the one that was free before. */
 static void keeps_no_descriptor(void) {
     int before = dup(0);
@@ -663,6 +674,7 @@ int main(void) {
     reset_options();
     RUN(never_takes_an_existing_name);
     RUN(header_of_a_new_file);
+    RUN(touches_nothing_else);
     RUN(keeps_no_descriptor);
     RUN(abandoned);
     if (!UNDER_TSAN) {
