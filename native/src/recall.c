@@ -57,8 +57,12 @@ uint32_t hg_recall_other(struct hg_recall *recall, struct hg_memory *m,
     return entry->site;
 }
 
-void hg_recall_clear(struct hg_recall *recall) {
+void hg_recall_leave_stack(struct hg_recall *recall) {
     for (uint32_t i = 0; i < HG_MEMORIES; i++) recall->memories[i].pc = 0;
+}
+
+void hg_recall_clear(struct hg_recall *recall) {
+    hg_recall_leave_stack(recall);
     __builtin_memset(recall->stacks, 0, sizeof recall->stacks);
 }
 

@@ -89,7 +89,9 @@ HG_INLINE struct hg_stack_entry *hg_recall_stack(struct hg_recall *recall, uint6
 uint32_t hg_recall_other(struct hg_recall *recall, struct hg_memory *memory,
                          const struct hg_frame *frame);
 
-/* Forget everything. */
+/* Forget where words can be read: the thread's stack is another. */
+void hg_recall_leave_stack(struct hg_recall *recall);
+/* Forget everything: code has changed. */
 void hg_recall_clear(struct hg_recall *recall);
 
 /* Learning a new stack: begin, one call for each word that was read, innermost first, and the end. */

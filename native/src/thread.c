@@ -1,6 +1,7 @@
 #include "thread.h"
 
 #include "clock.h"
+#include "modules.h"
 #include "peak.h"
 #include "recording.h"
 #include "sites.h"
@@ -124,6 +125,7 @@ static uint32_t hand_out(uint32_t *count, uint32_t limit) {
 static struct hg_thread *new_slot(void) {
     struct hg_thread *slot = hg_sys_map_wiped(sizeof *slot);
     if (!slot) return NULL;
+    slot->generation = hg_load(&g_modules_generation); /* it remembers nothing that is older */
     slot->shard_number = hand_out(&g_header->shards, HG_MAX_SHARDS);
     if (slot->shard_number != UINT32_MAX &&
         hg_sites_start_shard(&slot->counters, slot->shard_number)) {
@@ -145,22 +147,27 @@ static struct hg_thread_record *new_record(const char *name) {
     return record;
 }
 
-/* Give the slot to a new thread; what its last one counted goes to the sums that outlive it. */
+/* What the slot's last thread counted goes to the sums that outlive it; what it remembered of its
+ * stack is of no use to another. */
+static void retire_thread(struct hg_thread *slot) {
+    hg_peak_flush(slot->record);
+    struct hg_totals last = totals_of(slot->record);
+    add_totals(&g_threads.retired, &last);
+    slot->transcript.depth = 0;
+    hg_recall_leave_stack(&slot->recall);
+}
+
+/* Give the slot to a new thread. A fresh one is zeroed, and must stay untouched where it can: each
+ * page costs as much as an event or ten. */
 static void move_slot(struct hg_thread *slot, struct hg_thread_record *record) {
     __atomic_fetch_add(&g_threads.moves_begun, 1, __ATOMIC_ACQ_REL);
-    if (slot->record) {
-        hg_peak_flush(slot->record);
-        struct hg_totals last = totals_of(slot->record);
-        add_totals(&g_threads.retired, &last);
-    }
+    if (slot->record) retire_thread(slot);
     hg_store_release(&slot->record, record);
     hg_store_release(&g_threads.slots[slot->shard_number], slot);
     __atomic_fetch_add(&g_threads.moves_ended, 1, __ATOMIC_ACQ_REL);
     hg_clock_attach(&slot->clock);
     slot->last.block = 0;
     slot->next_tick = 0;
-    slot->transcript.depth = 0;
-    hg_recall_clear(&slot->recall);
     slot->habit = (struct hg_habit){0};
     slot->walker.stack_lo = slot->walker.stack_hi = slot->walker.stack_hole = 0;
     __builtin_memset(slot->walker.stats, 0, sizeof slot->walker.stats);

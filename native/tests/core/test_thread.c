@@ -81,6 +81,22 @@ static void records(void) {
     reader_close(&reader);
 }
 
+static void attach_new(void *argument, uint32_t number) {
+    (void)number;
+    uint64_t before = hg_sys_private_bytes();
+    attach_as("another");
+    *(uint64_t *)argument = hg_sys_private_bytes() - before;
+}
+
+/* A thread's block is hundreds of pages, most of which many threads never need. */
+static void fresh_slot_takes_few_pages(void) {
+    uint64_t bytes = 0;
+    begin_events(5);
+    run_threads(1, attach_new, &bytes);
+    CHECK(bytes > 0);
+    CHECK(bytes <= 8 * HG_PAGE);
+}
+
 static void refreshed(void) {
     struct hg_thread *thread = begin_events(5);
     CHECK_EQUAL(prctl(PR_SET_NAME, "renamed"), 0);
@@ -217,6 +233,7 @@ static void generations(void) {
 int main(void) {
     reset_options();
     RUN(records);
+    RUN(fresh_slot_takes_few_pages);
     RUN(refreshed);
     RUN(slots_are_handed_on);
     RUN(names_keep_slots_apart);
