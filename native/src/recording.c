@@ -18,6 +18,8 @@
 #define CAPACITY_LEAST (UINT64_C(1) << 20)
 /* Kernels before 5.14 cannot reserve through the mapping: this much is reserved up front. */
 #define CAPACITY_UP_FRONT (UINT64_C(256) << 20)
+/* The header, and a directory block of a hundred extents: most programs need no second one. */
+#define START_BYTES (2 * HG_PAGE)
 #define STEPS_AFTER_CUT 16u
 #define MAX_MODULES 65536u
 
@@ -64,9 +66,9 @@ static struct hg_header *map_largest(int fd, uint64_t *capacity, int *error) {
     return NULL;
 }
 
-/* Reserve the first step; where the kernel cannot do that through a mapping, the whole file. */
+/* Reserve what every recording needs of the first step; where the kernel cannot do that through a mapping, the whole file. */
 static int reserve_start(int fd, struct hg_header *header, uint64_t *capacity) {
-    int error = hg_sys_populate(header, HG_STEP);
+    int error = hg_sys_populate(header, START_BYTES);
     if (error != -22 /* EINVAL */) return error;
     if (*capacity > CAPACITY_UP_FRONT) *capacity = CAPACITY_UP_FRONT;
     g_file.up_front = true;
@@ -84,10 +86,10 @@ static bool start_header(uint64_t capacity) {
     g_file.budget = g_options.memory_budget;
     g_header->capacity = first_size(capacity);
     g_header->used = HG_STEP;
-    g_header->file_reserved_bytes = g_file.up_front ? capacity : HG_STEP;
+    g_header->file_reserved_bytes = g_file.up_front ? capacity : START_BYTES;
     g_header->directory = HG_PAGE;
     if (g_file.up_front) g_header->flags |= HG_FLAG_NO_POPULATE;
-    start_directory((struct hg_directory *)((uint8_t *)g_header + HG_PAGE), HG_STEP - HG_PAGE);
+    start_directory((struct hg_directory *)((uint8_t *)g_header + HG_PAGE), START_BYTES - HG_PAGE);
     g_header->strings_used = 1; /* offset 0 is the empty string */
     return hg_table_start(&g_file.modules, HG_KIND_MODULES, 0, sizeof(struct hg_module),
                           MAX_MODULES) &&

@@ -69,11 +69,11 @@ static void header_of_a_new_file(void) {
     CHECK_EQUAL(stat(recording_path(), &file), 0);
     CHECK_EQUAL(file.st_mode & 07777, 0600);
     CHECK_EQUAL((uint64_t)file.st_size, g_header->capacity);
-    CHECK((uint64_t)file.st_blocks * 512 <= 2 * HG_STEP);
+    CHECK((uint64_t)file.st_blocks * 512 <= HG_STEP);
     CHECK_EQUAL((uintptr_t)g_header % HG_STEP, 0);
     reader_open(&reader, recording_path());
     CHECK_EQUAL(reader.header.used, HG_STEP);
-    CHECK_EQUAL(reader.header.file_reserved_bytes, HG_STEP);
+    CHECK_EQUAL(reader.header.file_reserved_bytes, 2 * HG_PAGE);
     CHECK_EQUAL(reader.header.ladder, HG_LADDER_RECORDING);
     CHECK_EQUAL(reader.count, 0);
     CHECK_EQUAL(reader.directory_blocks, 1);
@@ -305,7 +305,7 @@ static void budget(void) {
         extent[reserved] = 1;
         reserved += HG_PAGE;
     }
-    CHECK_EQUAL(reserved, (1 << 20) - HG_STEP);
+    CHECK_EQUAL(reserved, (1 << 20) - 2 * HG_PAGE);
     CHECK_EQUAL(g_header->file_reserved_bytes, 1 << 20);
     CHECK_EQUAL(g_header->ladder, HG_LADDER_DROPPING);
     CHECK_EQUAL(g_header->ladder_reason, HG_REASON_BUDGET);
@@ -392,7 +392,7 @@ static void fill_a_tmpfs(void *argument) {
     CHECK(reserved >= 1 << 20 && reserved < 2 << 20);
     CHECK_EQUAL(g_header->ladder, HG_LADDER_DROPPING);
     CHECK_EQUAL(g_header->ladder_reason, HG_REASON_DISK_FULL);
-    CHECK_EQUAL(g_header->file_reserved_bytes, HG_STEP + reserved);
+    CHECK_EQUAL(g_header->file_reserved_bytes, 2 * HG_PAGE + reserved);
     memset(extent, 0x5a, reserved); /* what was reserved stays writable */
     CHECK(hg_recording_extent(HG_KIND_NODES, 0, 0, 1) == NULL);
     CHECK_EQUAL(hg_recording_add_string("no room"), 0);

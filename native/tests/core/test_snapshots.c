@@ -496,7 +496,7 @@ static void time_never_goes_back(void) {
 
 static void without_room(void) {
     static struct history h;
-    g_options.memory_budget = 2 << 20;
+    g_options.memory_budget = 3 << 19;
     start_snapshots(0);
     start_history(&h);
     uint64_t lost_at = 0;
