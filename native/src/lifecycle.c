@@ -160,7 +160,7 @@ static void start(void) {
     bool started = false;
     bool wanted = g_was_recording ? g_options.follow : hg_options_read();
     if (wanted && !is_privileged()) {
-        hg_sys_forget_maps();
+        hg_sys_start_maps();
         if (!have_gate()) HG_SAY("the kernel refuses memory; this process is not recorded");
         else started = start_recording();
         g_was_recording |= started;

@@ -12,10 +12,11 @@ void *hg_sys_map_private(size_t size);
 /* Private zeroed memory that a forked child finds zeroed again; NULL when refused. Counted. */
 void *hg_sys_map_wiped(size_t size);
 void hg_sys_unmap(void *memory, size_t size);
-/* Bytes really in memory of what the two above gave since hg_sys_forget_maps(). A walk over page
+/* Bytes really in memory of what the two above gave since hg_sys_start_maps(). A walk over page
  * tables: not for the hot path. */
 uint64_t hg_sys_private_bytes(void);
-void hg_sys_forget_maps(void);
+/* Forget what was mapped for another recording, and make room for a new one. */
+void hg_sys_start_maps(void);
 
 int hg_sys_open(const char *path, int flags, uint32_t mode);
 int hg_sys_close(int fd);

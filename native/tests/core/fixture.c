@@ -42,7 +42,7 @@ const char *begin_recording(void) {
     snprintf(g_recording_path, sizeof g_recording_path, "%s", next_recording_path());
     g_recordings++;
     int error = 0;
-    hg_sys_forget_maps();
+    hg_sys_start_maps();
     g_clock_start = hg_clock_read(CLOCK_MONOTONIC_COARSE);
     CHECK_EQUAL(hg_recording_create(g_recording_path, &error), HG_CREATED);
     g_mapped_bytes = g_header->capacity;

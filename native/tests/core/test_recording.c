@@ -23,6 +23,7 @@
 #include "fixture.h"
 #include "options.h"
 #include "reader.h"
+#include "sys.h"
 #include "test.h"
 
 /* ---- creation -------------------------------------------------------------------------------- */
@@ -382,6 +383,7 @@ static void fill_a_tmpfs(void *argument) {
     snprintf(path, sizeof path, "%s/full", test_directory());
     mount_tmpfs(path, "size=2m,mode=777");
     strcat(path, "/recording");
+    hg_sys_start_maps(); /* the parent's are not inherited */
     CHECK_EQUAL(hg_recording_create(path, &error), HG_CREATED);
     uint8_t *extent = hg_recording_extent(HG_KIND_NODES, 0, 0, 16 << 20);
     uint64_t reserved = 0;

@@ -43,7 +43,7 @@ static void memory_over_fork(void) {
 /* Only what was touched is counted, and only while it is mapped. */
 static void counted_memory(void) {
     enum { PAGES = 400 };
-    hg_sys_forget_maps();
+    hg_sys_start_maps();
     uint8_t *first = hg_sys_map_private(PAGES * HG_PAGE), *second = hg_sys_map_wiped(HG_PAGE + 1);
     CHECK_EQUAL(hg_sys_private_bytes(), 0);
     for (uint32_t i = 0; i < PAGES; i += 4) first[i * HG_PAGE] = 1;
@@ -52,9 +52,37 @@ static void counted_memory(void) {
     CHECK_EQUAL(hg_sys_private_bytes(), (PAGES / 4 + 1) * HG_PAGE);
     hg_sys_unmap(first, PAGES * HG_PAGE);
     CHECK_EQUAL(hg_sys_private_bytes(), HG_PAGE);
-    hg_sys_forget_maps();
+    hg_sys_start_maps();
     CHECK_EQUAL(hg_sys_private_bytes(), 0);
     hg_sys_unmap(second, HG_PAGE + 1);
+}
+
+/* Pieces of one map and maps of their own look alike: zeroed, apart, and zeroed again. */
+static void pieces(void) {
+    enum { COUNT = 100, PAGES = 30 }; /* more than are mapped at once */
+    uint64_t *memory[COUNT];
+    hg_sys_start_maps();
+    for (uint32_t i = 0; i < COUNT; i++) {
+        memory[i] = hg_sys_map_private(PAGES * HG_PAGE - i);
+        for (uint32_t page = 0; page < PAGES; page++) {
+            uint64_t *word = memory[i] + page * HG_PAGE / sizeof *word;
+            CHECK_EQUAL(*word, 0);
+            *word = i * PAGES + page + 1;
+        }
+    }
+    CHECK_EQUAL(hg_sys_private_bytes(), COUNT * PAGES * HG_PAGE);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        CHECK_EQUAL(memory[i][(PAGES - 1) * HG_PAGE / sizeof **memory], (i + 1) * PAGES);
+        hg_sys_unmap(memory[i], PAGES * HG_PAGE - i);
+    }
+    CHECK_EQUAL(hg_sys_private_bytes(), 0);
+    hg_sys_start_maps();
+    uint64_t *first = hg_sys_map_private(HG_PAGE);
+    *first = 1;
+    hg_sys_unmap(first, HG_PAGE);
+    uint64_t *again = hg_sys_map_private(HG_PAGE);
+    CHECK(again == first); /* the last piece returned is the next one given */
+    CHECK_EQUAL(*again, 0);
 }
 
 static volatile sig_atomic_t g_signals;
@@ -209,6 +237,7 @@ static void errno_is_untouched(void) {
 int main(void) {
     RUN(memory_over_fork);
     RUN(counted_memory);
+    RUN(pieces);
     RUN(mapped_file);
     RUN(readable);
     RUN(held_back_signals);
