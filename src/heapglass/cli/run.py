@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -78,7 +79,10 @@ def run(arguments: Sequence[str]) -> int:
     if options is None:
         print(USAGE, end="")
         return 0
-    return launch(options)
+    code = launch(options)
+    # Not back to the interpreter: taking itself apart takes it 5 ms, and nothing is left in it that
+    # has to be closed or written.
+    os._exit(code)
 
 
 def parse(arguments: Sequence[str]) -> RunOptions | None:
