@@ -11,6 +11,7 @@ bool hg_table_start(struct hg_table *table, enum hg_kind kind, uint32_t owner, u
     uint32_t max_extents = ((max_records - 1) >> shift) + 1;
     uintptr_t *extents = hg_sys_map_private(max_extents * sizeof *extents);
     if (!extents) return false;
+    hg_store(&extents[0], 0); /* a page read before it is written would fault twice */
     *table = (struct hg_table){kind, owner, record_size, shift, max_extents, extents};
     return true;
 }
