@@ -30,7 +30,7 @@
 #define CALL4(n, a, b, c, d) hg_syscall((n), (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
 
 #define MAX_MAPS 4096u
-/* What every recording takes, and some threads' tables: mapped at once, in a quarter of the time. */
+/* What every recording takes, and some threads' tables: one map instead of one for each table. */
 #define POOL_BYTES (UINT64_C(4) << 20)
 
 /* What was mapped, so that it can be asked how much of it is really there. */
