@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, cast
 
 from heapglass import __version__
 from heapglass.errors import HeapglassError, UsageError
 from heapglass.text import printable
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
-    from typing import Protocol
+    from typing import Any, Protocol
 
     class Command(Protocol):
         """What a command's module holds."""
@@ -67,7 +67,9 @@ def main(arguments: Sequence[str]) -> int:
 def load(name: str) -> Command:
     from importlib import import_module  # noqa: PLC0415 (not needed by `run`)
 
-    return cast("Command", import_module(f"heapglass.cli.{name}"))
+    module: Any = import_module(f"heapglass.cli.{name}")
+    command: Command = module
+    return command
 
 
 def usage() -> str:

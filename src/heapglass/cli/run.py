@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TypeVar
 
 from heapglass.errors import LaunchError
 from heapglass.launch import values
 from heapglass.launch.launcher import launch
 from heapglass.launch.options import RunOptions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    Value = TypeVar("Value")
 
 NAME = "run"
 HELP = "run a program and record its allocations"
@@ -66,8 +71,6 @@ examples:
   heapglass run -o before.heapglass -- sqlite3 data.db 'select count(*) from t'
   heapglass run -q --no-follow make
 """
-
-Value = TypeVar("Value")
 
 _SHORT = {"o": "output", "f": "force", "q": "quiet", "h": "help"}
 _WITH_VALUE = {"output", "depth", "snapshot", "snapshot-churn", "memory"}

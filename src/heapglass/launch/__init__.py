@@ -2,5 +2,5 @@
 
 On the way of every `heapglass run`, so nothing here imports more of the standard library than it
 needs: no pathlib, subprocess, argparse or tempfile; and values are named tuples, because the
-import of dataclasses alone takes 5 ms.
+import of dataclasses alone takes 5 ms, and that of typing 8 (see tuples.py).
 """

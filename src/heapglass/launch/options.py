@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from heapglass.tuples import NamedTuple
 
 
 class RunOptions(NamedTuple):

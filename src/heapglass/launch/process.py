@@ -12,9 +12,9 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import NamedTuple
 
 from heapglass.errors import LaunchError
+from heapglass.tuples import NamedTuple
 
 # Never handed on: they cannot be caught, stop the whole job anyway, or are about ourselves.
 _OURS = {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from heapglass.errors import LaunchError
 from heapglass.symbols.executable import Executable, describe_executable
 from heapglass.symbols.raw import SymbolError
+from heapglass.tuples import NamedTuple
 
 SHELL = "/bin/sh"
 _DEFAULT_PATH = "/bin:/usr/bin"

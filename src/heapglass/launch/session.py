@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from heapglass.launch.naming import DEFAULT_NAME, could_be
+from heapglass.tuples import NamedTuple
 
 _CLOCK_SLACK_S = 3600  # file servers keep their own time
 

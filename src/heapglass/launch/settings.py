@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from heapglass.launch import values
 from heapglass.launch.options import RunOptions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _SETTINGS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "HEAPGLASS_DEPTH": ("depth", values.read_depth),

@@ -11,9 +11,9 @@ import contextlib
 import struct
 from collections.abc import Iterator
 from functools import cached_property
-from typing import NamedTuple
 
 from heapglass.symbols.raw import Raw, SymbolError
+from heapglass.tuples import NamedTuple
 
 MAGIC = b"\x7fELF"
 MACHINES = {

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
 
 from heapglass.symbols.elf import MAGIC, SHT_SYMTAB, ElfFile, RawSymbol, is_function
 from heapglass.symbols.raw import FileRaw, SymbolError
+from heapglass.tuples import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
 
 SCRIPT_LINE = 256  # what the kernel looks at
 

@@ -8,9 +8,14 @@ from __future__ import annotations
 import os
 import stat
 from types import TracebackType
-from typing import Protocol, Self
 
 from heapglass.errors import HeapglassError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol, Self
+else:
+    Protocol = object
 
 LARGEST_READ = 1 << 30
 
@@ -25,7 +30,7 @@ class Raw(Protocol):
 
     def read(self, offset: int, size: int) -> bytes:
         """Exactly `size` bytes, or SymbolError."""
-        ...
+        raise NotImplementedError
 
 
 def check_range(offset: int, size: int, total: int) -> None:
