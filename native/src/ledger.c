@@ -9,6 +9,7 @@
 #define LOWER_ENTRIES (1u << HG_LEDGER_LOWER_BITS)
 #define LEAF_BYTES (HG_LEDGER_RECORDS * sizeof(uint64_t))
 
+_Static_assert(HG_HUGE % LEAF_BYTES == 0, "a group is whole leaves");
 _Static_assert(HG_STEP > HG_LEDGER_PART_MASK, "leaves are aligned to a step");
 _Static_assert(1u << HG_LEDGER_RECORDS_SHIFT == HG_LEDGER_RECORDS, "records per leaf");
 
@@ -17,6 +18,8 @@ struct hg_ledger g_ledger;
 bool hg_ledger_start(uint32_t granule_shift) {
     g_ledger.granule_shift = granule_shift;
     g_ledger.suspect = false;
+    g_ledger.leaves = g_ledger.parts = 0;
+    g_ledger.group = 0;
     g_is_short_way_open = granule_shift == HG_LEDGER_USUAL_SHIFT;
     g_ledger.upper = hg_sys_map_private(UPPER_ENTRIES * sizeof *g_ledger.upper);
     return g_ledger.upper && hg_large_start();
@@ -41,11 +44,52 @@ static bool add_lower(uintptr_t address) {
     return true;
 }
 
+/* A heap that has grown beyond a few leaves, and filled them, goes on so: its further leaves come in
+ * groups, reserved at once as one huge page where the kernel has them. A part of a leaf costs a system
+ * call and, on ext4, 4 us per page; in a huge page that is 1 us. */
+#define LEAVES_ALONE 8u
+#define GROUP_LEAVES (HG_HUGE / LEAF_BYTES)
+#define ALL_PARTS HG_LEDGER_PART_MASK
+
+static bool is_dense(void) {
+    return hg_load(&g_ledger.leaves) >= LEAVES_ALONE &&
+           hg_load(&g_ledger.parts) >= LEAVES_ALONE * 16 * 3 / 4;
+}
+
+/* A leaf out of the current group, which is its address | leaves handed out; the last one ends it. */
+static void *take_from_group(void) {
+    uintptr_t group = hg_load_acquire(&g_ledger.group), next;
+    do {
+        if (!group) return NULL;
+        next = (group & (HG_HUGE - 1)) + 1 < GROUP_LEAVES ? group + 1 : 0;
+    } while (!hg_swap(&g_ledger.group, &group, next));
+    return (uint8_t *)(group & ~(HG_HUGE - 1)) + (group & (HG_HUGE - 1)) * LEAF_BYTES;
+}
+
+/* Begin a group, if there is room. When two threads do so at once, one of the two is lost. */
+static void begin_group(void) {
+    uintptr_t none = 0, made = (uintptr_t)hg_recording_take_huge();
+    if (made) hg_swap(&g_ledger.group, &none, made);
+}
+
+/* The word of a new leaf for `base`; 0 when there is no room. */
+static uintptr_t make_leaf(uintptr_t base) {
+    void *made = NULL;
+    if (is_dense() && !(made = take_from_group())) {
+        begin_group();
+        made = take_from_group();
+    }
+    if (made && hg_recording_list(HG_KIND_LEDGER, base, made, LEAF_BYTES)) {
+        return (uintptr_t)made | ALL_PARTS;
+    }
+    return (uintptr_t)hg_recording_extent(HG_KIND_LEDGER, 0, base, LEAF_BYTES);
+}
+
 static bool add_leaf(uintptr_t address, uintptr_t *word) {
-    uintptr_t base = address >> leaf_shift() << leaf_shift(), none = 0;
-    void *made = hg_recording_extent(HG_KIND_LEDGER, 0, base, LEAF_BYTES);
+    uintptr_t base = address >> leaf_shift() << leaf_shift(), none = 0, made = make_leaf(base);
     if (!made) return false;
-    if (!hg_swap(word, &none, (uintptr_t)made)) hg_recording_drop(made);
+    hg_add_shared(&g_ledger.leaves, 1);
+    if (!hg_swap(word, &none, made)) hg_recording_drop((void *)(made & ~HG_LEDGER_PART_MASK));
     return true;
 }
 
@@ -58,8 +102,10 @@ static HG_NOINLINE uint64_t *reserve_slow(uintptr_t address) {
     uint64_t *leaf = (uint64_t *)(hg_load_acquire(word) & ~HG_LEDGER_PART_MASK);
     uint32_t part = index / HG_LEDGER_PART_RECORDS;
     uint64_t *start = leaf + (size_t)part * HG_LEDGER_PART_RECORDS;
+    if (hg_load(word) >> part & 1) return leaf + index;
     if (!hg_recording_reserve(start, LEAF_BYTES / 16)) return NULL;
     __atomic_fetch_or(word, (uintptr_t)1 << part, __ATOMIC_ACQ_REL);
+    hg_add_shared(&g_ledger.parts, 1);
     return leaf + index;
 }
 

@@ -39,7 +39,10 @@ HG_INLINE struct hg_block hg_ledger_unpack(uint64_t word) {
 struct hg_ledger {
     uint32_t granule_shift;
     uintptr_t **upper;
-    bool suspect; /* a free went unseen: see hg_ledger_suspect() */
+    bool suspect;    /* a free went unseen: see hg_ledger_suspect() */
+    uint32_t leaves; /* made so far */
+    uint32_t parts;  /* reserved one by one, in leaves of their own */
+    uintptr_t group; /* where the next leaves of a grown heap come from: see ledger.c */
 };
 HG_GLOBAL struct hg_ledger g_ledger;
 

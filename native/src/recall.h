@@ -15,7 +15,7 @@
 #include "base.h"
 #include "walk.h"
 
-#define HG_MEMORY_BITS 7u
+#define HG_MEMORY_BITS 9u
 #define HG_MEMORIES (1u << HG_MEMORY_BITS)
 #define HG_MEMORY_WORDS 112u /* even: words are looked at in pairs */
 #define HG_STACK_CACHE 4096u

@@ -59,7 +59,7 @@ static struct hg_header *map_largest(int fd, uint64_t *capacity, int *error) {
     for (; *capacity >= CAPACITY_LEAST; *capacity = *capacity / 2 & ~(uint64_t)(HG_STEP - 1)) {
         *error = hg_sys_truncate_fd(fd, first_size(*capacity));
         if (*error < 0) continue;
-        struct hg_header *header = hg_sys_map_file(fd, *capacity, HG_STEP);
+        struct hg_header *header = hg_sys_map_file(fd, *capacity, HG_HUGE);
         if (header) return header;
         *error = -12; /* ENOMEM */
     }
@@ -195,21 +195,25 @@ static enum hg_reason why_full(uint64_t steps) {
     return is_mapped ? HG_REASON_CANNOT_GROW : HG_REASON_BUDGET;
 }
 
-static void *take_steps(uint64_t steps, uint64_t *offset) {
-    uint64_t seen = hg_load(&g_file.space);
+/* Take `steps` steps that start at a multiple of `alignment` steps, a power of two. */
+static void *take_aligned(uint64_t steps, uint64_t alignment, uint64_t *offset) {
+    uint64_t seen = hg_load(&g_file.space), skipped;
     do {
-        while ((uint32_t)seen + steps > seen >> 32) {
-            enum growth growth = grow(steps);
+        while (skipped = -(uint64_t)(uint32_t)seen & (alignment - 1),
+               (uint32_t)seen + skipped + steps > seen >> 32) {
+            enum growth growth = grow(skipped + steps);
             if (growth == CANNOT) hg_recording_step_down(HG_LADDER_DROPPING, why_full(steps));
             if (growth != GROWN)
                 return NULL; /* BUSY: this event is lost, the next one tries again */
             seen = hg_load(&g_file.space);
         }
-        *offset = (uint64_t)(uint32_t)seen * HG_STEP;
-    } while (!hg_swap(&g_file.space, &seen, seen + steps));
+        *offset = ((uint32_t)seen + skipped) * HG_STEP;
+    } while (!hg_swap(&g_file.space, &seen, seen + skipped + steps));
     publish_used(*offset + steps * HG_STEP);
     return (uint8_t *)g_header + *offset;
 }
+
+static void *take_steps(uint64_t steps, uint64_t *offset) { return take_aligned(steps, 1, offset); }
 
 /* Link a new directory block behind the full one `block`; some thread's wins. */
 static bool add_directory(struct hg_directory *block) {
@@ -247,6 +251,20 @@ void *hg_recording_extent(enum hg_kind kind, uint32_t owner, uint64_t first, uin
     void *memory = take_steps((length + HG_STEP - 1) / HG_STEP, &extent.offset);
     if (!memory || !list_extent(kind, &extent)) return NULL;
     return memory;
+}
+
+bool hg_recording_list(enum hg_kind kind, uint64_t first, void *memory, uint64_t length) {
+    uint64_t offset = (uint64_t)((uint8_t *)memory - (uint8_t *)g_header);
+    return list_extent(kind, &(struct hg_extent){HG_KIND_NONE, 0, offset, length, first});
+}
+
+void *hg_recording_take_huge(void) {
+    uint64_t offset;
+    if (hg_load(&g_file.full)) return NULL;
+    void *memory = take_aligned(HG_HUGE / HG_STEP, HG_HUGE / HG_STEP, &offset);
+    if (!memory) return NULL;
+    hg_sys_advise_huge(memory, HG_HUGE);
+    return hg_recording_reserve(memory, HG_HUGE) ? memory : NULL;
 }
 
 void hg_recording_drop(const void *extent) {

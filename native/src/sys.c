@@ -186,6 +186,10 @@ void *hg_sys_map_file(int fd, uint64_t size, uint64_t alignment) {
     return (void *)p;
 }
 
+void hg_sys_advise_huge(void *memory, size_t size) {
+    CALL3(SYS_madvise, memory, size, MADV_HUGEPAGE);
+}
+
 int hg_sys_populate(void *memory, size_t size) {
     return (int)CALL3(SYS_madvise, memory, size, MADV_POPULATE_WRITE);
 }

@@ -33,6 +33,8 @@ void hg_sys_write_in_place(int fd);
  * not inherited over fork; NULL when refused. */
 void *hg_sys_map_file(int fd, uint64_t size, uint64_t alignment);
 /* Make sure stores to this range cannot fail; 0, or a negative errno (EFAULT: no space). */
+/* Ask for huge pages in a range; no more than a wish. */
+void hg_sys_advise_huge(void *memory, size_t size);
 int hg_sys_populate(void *memory, size_t size);
 long hg_sys_readlink(const char *path, char *buffer, size_t size);
 /* Current directory into `buffer`, with its NUL; its length with the NUL, or a negative errno. */
