@@ -11,7 +11,7 @@
 #endif
 
 /* Events for which a reading serves at the most, and for about how long. */
-#define SPAN 64u
+#define SPAN 256u
 #define SERVE_NS 2000000u
 #define LATE_NS 100000000u /* below that a hypervisor's pauses would count */
 

@@ -24,10 +24,10 @@ void hg_locate_keep_line(struct hg_thread *thread, const struct hg_frame *frame,
 HG_INLINE struct hg_memory *hg_locate_quickly(struct hg_thread *thread,
                                               const struct hg_frame *frame) {
     uintptr_t sp = hg_frame_sp(frame);
+    if (HG_UNLIKELY(thread->generation != hg_glance(&g_modules_generation))) return NULL;
     struct hg_memory *m = hg_recall_memory(&thread->recall, frame->pc, sp);
     /* One register for it, not a new computation at every use. */
     __asm__("" : "+r"(m));
-    if (HG_UNLIKELY(thread->generation != hg_glance(&g_modules_generation))) return NULL;
     return HG_LIKELY(hg_memory_is_of(m, frame)) && hg_memory_stands(m, sp) ? m : NULL;
 }
 

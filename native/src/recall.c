@@ -49,12 +49,12 @@ static void learn_words(struct hg_memory *m, uint32_t site) {
 uint32_t hg_recall_other(struct hg_recall *recall, struct hg_memory *m,
                          const struct hg_frame *frame) {
     uint64_t hash = hash_words(m, frame->bp);
-    const struct hg_stack_entry *entry = hg_recall_stack(recall, hash);
-    if (entry->hash != hash) return 0;
+    uint32_t site = hg_recall_site(recall, hash);
+    if (!site) return 0;
     /* Twice in a row: it is this one's turn now. */
-    if (m->details->other == hash) learn_words(m, entry->site);
+    if (m->details->other == hash) learn_words(m, site);
     m->details->other = hash;
-    return entry->site;
+    return site;
 }
 
 void hg_recall_leave_stack(struct hg_recall *recall) {
@@ -102,5 +102,5 @@ void hg_recall_end(struct hg_recall *recall, struct hg_memory *m, uint32_t site)
     m->line = NULL;
     m->details->places = hash_places(m);
     m->details->other = hash_words(m, m->bp);
-    *hg_recall_stack(recall, m->details->other) = (struct hg_stack_entry){m->details->other, site};
+    hg_recall_keep(recall, m->details->other, site);
 }

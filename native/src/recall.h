@@ -18,7 +18,7 @@
 #define HG_MEMORY_BITS 9u
 #define HG_MEMORIES (1u << HG_MEMORY_BITS)
 #define HG_MEMORY_WORDS 112u /* even: words are looked at in pairs */
-#define HG_STACK_CACHE 4096u
+#define HG_STACK_BITS 12u
 
 /* Two words of a stack, and where they were read, from the caller's stack pointer. */
 struct hg_word_pair {
@@ -43,7 +43,7 @@ struct hg_details {
     uint64_t other; /* hash of the last stack that differed in its words */
 };
 
-/* A stack seen before: its hash (never 0) and its site. */
+/* A stack seen before: a hash (never 0), of its words or of its path, and its site. */
 struct hg_stack_entry {
     uint64_t hash;
     uint32_t site;
@@ -51,8 +51,8 @@ struct hg_stack_entry {
 
 struct hg_recall {
     struct hg_memory memories[HG_MEMORIES];
-    struct hg_details details[HG_MEMORIES]; /* of each */
-    struct hg_stack_entry stacks[HG_STACK_CACHE];
+    struct hg_details details[HG_MEMORIES];               /* of each */
+    struct hg_stack_entry stacks[1u << HG_STACK_BITS][2]; /* the newer one first */
 };
 
 HG_INLINE struct hg_memory *hg_recall_memory(struct hg_recall *recall, uintptr_t pc, uintptr_t sp) {
@@ -80,8 +80,17 @@ HG_INLINE bool hg_memory_stands(const struct hg_memory *memory, uintptr_t sp) {
     return true;
 }
 
-HG_INLINE struct hg_stack_entry *hg_recall_stack(struct hg_recall *recall, uint64_t hash) {
-    return &recall->stacks[hash % HG_STACK_CACHE];
+/* The site of the stack with this hash; 0 when it is not among those seen before. */
+HG_INLINE uint32_t hg_recall_site(const struct hg_recall *recall, uint64_t hash) {
+    const struct hg_stack_entry *entry = recall->stacks[hash >> (64 - HG_STACK_BITS)];
+    if (entry[0].hash == hash) return entry[0].site;
+    return entry[1].hash == hash ? entry[1].site : 0;
+}
+
+HG_INLINE void hg_recall_keep(struct hg_recall *recall, uint64_t hash, uint32_t site) {
+    struct hg_stack_entry *entry = recall->stacks[hash >> (64 - HG_STACK_BITS)];
+    entry[1] = entry[0];
+    entry[0] = (struct hg_stack_entry){hash, site};
 }
 
 /* The site of the stack at `frame` if it differs from a memory that is of it in its words only, and

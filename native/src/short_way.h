@@ -30,10 +30,10 @@ HG_INLINE void *hg_short_allocated(struct hg_thread *thread, const struct hg_fra
     uint64_t *record = hg_ledger_viewed(view, (uintptr_t)block);
     if (HG_UNLIKELY(hg_glance(record))) return NULL;
     if (HG_UNLIKELY(!hg_clock_serves(&thread->clock))) return NULL;
+    if (HG_UNLIKELY(!hg_peak_is_own(thread, (int64_t)size))) return NULL;
     if (HG_UNLIKELY(!hg_sites_is_usual(line, size) && !hg_sites_note_quickly(line, size))) {
         return NULL;
     }
-    if (HG_UNLIKELY(!hg_peak_is_own(thread, (int64_t)size))) return NULL;
 #ifdef HG_CHECK_WALKS
     hg_locate_check(thread, frame, m->site, thread->clock.now);
 #endif
@@ -68,10 +68,12 @@ HG_INLINE bool hg_short_freeing(struct hg_thread *thread, const struct hg_frame 
         temporary ? thread->last.line : hg_sites_line_at(&thread->counters, site);
     uint64_t size = word & (HG_LEDGER_SMALL_LIMIT - 1), size_word = hg_real_size_word(block);
     if (HG_UNLIKELY(hg_real_is_mmapped(size_word))) return false;
-    if (HG_UNLIKELY(!line || !hg_sites_lives_as_usual(line, hg_short_lifetime(thread, word)))) {
+    if (HG_UNLIKELY(!line || !hg_peak_is_own(thread, -(int64_t)size))) return false;
+    /* Closing a peak changes nothing that the general way would not, too. */
+    if (HG_UNLIKELY(!hg_peak_may_fall())) return false;
+    if (HG_UNLIKELY(!hg_sites_end_life_quickly(line, hg_short_lifetime(thread, word)))) {
         return false;
     }
-    if (HG_UNLIKELY(!hg_peak_is_own(thread, -(int64_t)size) || !hg_peak_may_fall())) return false;
     hg_store(record, 0);
     hg_peak_save(line);
     hg_sites_remove(line, size);

@@ -4,11 +4,11 @@
 
 #define MAX_HISTOGRAMS (8u << 20)
 
-static struct hg_table g_histograms;
+struct hg_table g_sites_histograms;
 
 bool hg_sites_start(void) {
     g_header->histograms = 1; /* 0: none */
-    return hg_table_start(&g_histograms, HG_KIND_HISTOGRAMS, 0, sizeof(struct hg_histogram),
+    return hg_table_start(&g_sites_histograms, HG_KIND_HISTOGRAMS, 0, sizeof(struct hg_histogram),
                           MAX_HISTOGRAMS);
 }
 
@@ -19,7 +19,7 @@ bool hg_sites_start_shard(struct hg_table *shard, uint32_t number) {
 
 static uint32_t new_histogram(void) {
     uint32_t id = hg_add_shared(&g_header->histograms, 1);
-    return id < MAX_HISTOGRAMS && hg_table_slot(&g_histograms, id) ? id : 0;
+    return id < MAX_HISTOGRAMS && hg_table_slot(&g_sites_histograms, id) ? id : 0;
 }
 
 /* The first value gives the line its own bucket, at no further cost for all that fall into it; a
@@ -35,8 +35,7 @@ static void count_other(struct hg_thread *thread, uint8_t *own, uint32_t *histog
         hg_threads_lose(thread, HG_LOSS_HISTOGRAM);
         return;
     }
-    struct hg_histogram *counts = hg_table_at(&g_histograms, *histogram);
-    hg_add_own(&counts->bucket[bucket], 1);
+    hg_sites_tally(*histogram, bucket);
 }
 
 void hg_sites_other_size(struct hg_thread *thread, struct hg_counters *line, uint32_t bucket) {

@@ -28,6 +28,13 @@ HG_INLINE struct hg_counters *hg_sites_line(struct hg_table *shard, uint32_t sit
     return HG_LIKELY(line) ? line : hg_table_slot(shard, site);
 }
 
+HG_GLOBAL struct hg_table g_sites_histograms;
+
+HG_INLINE void hg_sites_tally(uint32_t histogram, uint32_t bucket) {
+    struct hg_histogram *counts = hg_table_at(&g_sites_histograms, histogram);
+    hg_add_own(&counts->bucket[bucket], 1);
+}
+
 /* A value outside the line's own bucket, or its first. */
 void hg_sites_other_size(struct hg_thread *thread, struct hg_counters *line, uint32_t bucket);
 void hg_sites_other_lifetime(struct hg_thread *thread, struct hg_counters *line, uint32_t bucket);
@@ -52,12 +59,14 @@ HG_INLINE bool hg_sites_is_usual(const struct hg_counters *line, uint64_t size) 
     return line->usual_inverted == ~size;
 }
 
-/* Make a size the line's usual one if it is nothing new to it: one in its own bucket and between its
- * smallest and its largest. */
+/* Note a size that is nothing new to the line: between its smallest and its largest, and in its own
+ * bucket or one of a histogram that it has. False: nothing was done. */
 HG_INLINE bool hg_sites_note_quickly(struct hg_counters *line, uint64_t size) {
-    if (line->size_bucket != hg_sites_bucket(size) + 1) return false;
+    uint32_t bucket = hg_sites_bucket(size);
     if (size > line->largest || ~size > line->smallest_inverted) return false;
-    hg_store(&line->usual_inverted, ~size);
+    if (HG_LIKELY(line->size_bucket == bucket + 1)) hg_store(&line->usual_inverted, ~size);
+    else if (line->size_histogram) hg_sites_tally(line->size_histogram, bucket);
+    else return false;
     return true;
 }
 
@@ -78,16 +87,19 @@ HG_INLINE void hg_sites_remove(struct hg_counters *line, uint64_t size) {
     hg_add_own(&line->bytes_freed, size);
 }
 
-/* Whether a lifetime in this bucket changes nothing but the counts. */
-HG_INLINE bool hg_sites_lives_as_usual(const struct hg_counters *line, uint32_t bucket) {
-    return line->lifetime_bucket == bucket + 1;
+/* Note a lifetime that is nothing new to the line. False: nothing was done. */
+HG_INLINE bool hg_sites_end_life_quickly(struct hg_counters *line, uint32_t bucket) {
+    if (HG_LIKELY(line->lifetime_bucket == bucket + 1)) return true;
+    if (!line->lifetime_histogram) return false;
+    hg_sites_tally(line->lifetime_histogram, bucket);
+    return true;
 }
 
 /* ... and it left for good, after `ticks`; call before hg_sites_remove(). */
 HG_INLINE void hg_sites_end_life(struct hg_thread *thread, struct hg_counters *line,
                                  uint64_t ticks) {
     uint32_t bucket = hg_sites_bucket(ticks);
-    if (!hg_sites_lives_as_usual(line, bucket)) hg_sites_other_lifetime(thread, line, bucket);
+    if (!hg_sites_end_life_quickly(line, bucket)) hg_sites_other_lifetime(thread, line, bucket);
 }
 
 #endif

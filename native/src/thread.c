@@ -168,7 +168,6 @@ static void move_slot(struct hg_thread *slot, struct hg_thread_record *record) {
     hg_clock_attach(&slot->clock);
     slot->last.block = 0;
     slot->next_tick = 0;
-    slot->habit = (struct hg_habit){0};
     slot->walker.stack_lo = slot->walker.stack_hi = slot->walker.stack_hole = 0;
     __builtin_memset(slot->walker.stats, 0, sizeof slot->walker.stats);
 }

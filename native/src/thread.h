@@ -45,12 +45,10 @@ struct hg_thread {
     uint64_t next_tick;    /* ns since start: look at the timeline then */
     uint64_t shared_since; /* peak.c: when this thread began to count its shared events */
     uint32_t shared_events;
-    struct hg_habit habit;
     struct hg_ledger_view views[HG_LEDGER_VIEWS];
     struct hg_recall recall;
     struct hg_walker walker;
     struct hg_transcript transcript;
-    struct hg_child_entry children[HG_CHILD_CACHE];
 };
 
 /* This thread's block. Points to a block of state UNKNOWN until the thread is attached. */

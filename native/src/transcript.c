@@ -7,6 +7,10 @@
 
 #define WAY_RULE (HG_WAY_TIED - 1)
 
+_Static_assert(sizeof(struct hg_step) * HG_TRANSCRIPT_DEPTH <=
+                   sizeof((struct hg_walker *)0)->frames[0] * HG_MAX_DEPTH,
+               "a walk's steps fit where its frames go");
+
 HG_INLINE bool is_realigned(const struct hg_step *step) {
     return hg_rule_kind(step->way & WAY_RULE) == HG_RULE_REALIGNED;
 }
@@ -120,15 +124,6 @@ static uint32_t walk_to_meet(const struct hg_transcript *t, const struct hg_call
     return UINT32_MAX;
 }
 
-HG_INLINE uint32_t child(struct hg_child_entry *children, uint32_t parent, uint64_t address) {
-    uint64_t h = (address ^ (uint64_t)parent << 32) * UINT64_C(0x9e3779b97f4a7c15);
-    struct hg_child_entry *entry = &children[h >> (64 - HG_CHILD_BITS)];
-    if (HG_LIKELY(entry->address == address && entry->parent == parent)) return entry->node;
-    uint32_t node = hg_stacks_child(parent, address);
-    if (node) *entry = (struct hg_child_entry){address, parent, node};
-    return node;
-}
-
 /* What the way out of this frame hangs on, given the frame outside of it. */
 HG_INLINE uint32_t ties(const struct hg_step *step, const struct hg_step *outer) {
     bool outer_needs = outer->way & HG_WAY_NEEDS_BP, saved = step->way & HG_RULE_SAVED;
@@ -137,21 +132,20 @@ HG_INLINE uint32_t ties(const struct hg_step *step, const struct hg_step *outer)
     return tied | (needs || (!saved && outer_needs) ? HG_WAY_NEEDS_BP : 0);
 }
 
-/* Put the fresh frames on top of the first `met` ones; false when the call tree is full. */
-static bool rebuild(struct hg_transcript *t, struct hg_child_entry *children, uint32_t met,
-                    const struct hg_step *fresh, uint32_t count) {
-    static const struct hg_step none;
+/* Put the fresh frames on top of the first `met` ones. */
+static void rebuild(struct hg_transcript *t, uint32_t met, const struct hg_step *fresh,
+                    uint32_t count) {
+    static const struct hg_step none = {.path = HG_PATH_ROOT};
     const struct hg_step *outer = met ? &t->steps[met - 1] : &none;
     t->depth = met + count;
+    t->fresh = count;
     for (uint32_t i = count; i-- > 0;) {
         struct hg_step *step = &t->steps[met++];
         *step = fresh[i];
-        step->node = child(children, outer->node, step->pc);
-        if (HG_UNLIKELY(!step->node)) return false;
-        if (outer != &none) step->way |= ties(step, outer);
+        step->path = hg_path_add(outer->path, step->pc);
+        step->way |= ties(step, outer);
         outer = step;
     }
-    return true;
 }
 
 static bool is_native(const struct hg_walker *walker, uintptr_t sp) {
@@ -159,21 +153,28 @@ static bool is_native(const struct hg_walker *walker, uintptr_t sp) {
     return sp - HG_BOUNDS_BELOW - lo < hi - lo && sp % 8 == 0;
 }
 
-uint32_t hg_transcript_walk(struct hg_transcript *t, struct hg_child_entry *children,
-                            struct hg_walker *walker, const struct hg_caller *caller,
-                            uint32_t limit, uint64_t now_ns) {
+uint64_t hg_transcript_walk(struct hg_transcript *t, struct hg_walker *walker,
+                            const struct hg_caller *caller, uint32_t limit) {
     struct hg_step *fresh = (struct hg_step *)walker->frames; /* free until the next full walk */
     uint32_t met = 0;
     if (!is_native(walker, caller->sp)) return 0;
     if (limit > HG_TRANSCRIPT_DEPTH) limit = HG_TRANSCRIPT_DEPTH;
     uint32_t count = walk_to_meet(t, caller, walker, limit, fresh, &met);
-    bool is_ours = count != UINT32_MAX && met + count <= limit;
-    if (!is_ours || !rebuild(t, children, met, fresh, count)) {
+    if (count == UINT32_MAX || met + count > limit) {
         t->depth = 0;
         return 0;
     }
+    rebuild(t, met, fresh, count);
     walker->stats[HG_STAT_FRAMES] += count;
-    return hg_stacks_site_of(t->steps[t->depth - 1].node, t->depth, now_ns);
+    return t->steps[t->depth - 1].path;
+}
+
+uint32_t hg_transcript_site(const struct hg_transcript *t, struct hg_walker *walker,
+                            uint64_t now_ns) {
+    uint32_t met = t->depth - t->fresh;
+    for (uint32_t i = 0; i < t->fresh; i++) walker->frames[i] = t->steps[t->depth - 1 - i].pc;
+    uint64_t outer = met ? t->steps[met - 1].path : HG_PATH_ROOT;
+    return hg_stacks_site_under(outer, walker->frames, t->fresh, t->depth, now_ns);
 }
 
 /* The words between a frame and the next outer one. */

@@ -194,6 +194,30 @@ static void reserves_only_what_is_used(void) {
     CHECK_EQUAL(g_header->file_reserved_bytes - before, 17 * PART);
 }
 
+/* A heap that fills its leaves gets the next ones in groups of huge pages, all of it reserved. */
+static void grown_heaps_come_in_groups(void) {
+    enum { PARTS = 16, ALONE = 8, LEAVES_IN_ALL = 40 };
+    struct hg_block block = {24, 9, 9}, replaced;
+    struct reader reader;
+    start_ledger(5);
+    uint64_t before = 0;
+    for (uint32_t part = 0; part < LEAVES_IN_ALL * PARTS; part++) {
+        if (part == ALONE * PARTS) before = g_header->file_reserved_bytes;
+        CHECK(hg_ledger_put(0x40000000 + part * UINT64_C(65536), block, &replaced));
+    }
+    uint64_t groups = (LEAVES_IN_ALL - ALONE) * HG_LEDGER_RECORDS * 8 / HG_HUGE;
+    uint64_t reserved = g_header->file_reserved_bytes - before;
+    CHECK_EQUAL(reserved, groups * HG_HUGE);
+    reader_open(&reader, recording_path());
+    struct blocks blocks = reader_blocks(&reader);
+    CHECK_EQUAL(blocks.count, LEAVES_IN_ALL * PARTS);
+    for (uint32_t i = 0; i < blocks.count; i++) {
+        CHECK_EQUAL(blocks.list[i].address, 0x40000000 + i * UINT64_C(65536));
+    }
+    free(blocks.list);
+    reader_close(&reader);
+}
+
 static void work_on_own_places(void *argument, uint32_t number) {
     struct model *m = argument;
     struct random r = random_start(100 + number);
@@ -258,6 +282,7 @@ int main(void) {
     RUN(replaces_small_blocks_unasked);
     RUN(extremes);
     RUN(reserves_only_what_is_used);
+    RUN(grown_heaps_come_in_groups);
     RUN(threads_side_by_side);
     RUN(threads_meet_at_new_leaves);
     return 0;

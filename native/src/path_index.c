@@ -1,0 +1,154 @@
+#include "path_index.h"
+
+#include "sys.h"
+
+#define FIRST_SLOTS 4096u
+#define GROWTH_SHIFT 3u
+#define MAX_TABLES 5u /* each eight times the one before: enough for all nodes at half load */
+#define DROPPED 1u
+
+/* A slot is taken by its value and visible by its hash. It is never freed: what is dropped gets a
+ * hash that no path has. */
+struct slot {
+    uint64_t hash;
+    uint64_t value; /* node | site << 32 */
+};
+
+/* An open-addressed table. Past half full it is followed by a larger one, into which the thread that
+ * made it moves everything; until it is done a search looks in both. A path that another thread
+ * enters in the old one meanwhile may be missed, and then gets a second node: see stacks.h. */
+struct table {
+    struct slot *slots;
+    uint32_t mask;
+    uint32_t filled;
+};
+
+static struct {
+    struct table tables[MAX_TABLES];
+    uint32_t count;  /* of tables made so far; the last one is the newest */
+    uint32_t oldest; /* number of the oldest one that still has to be looked at */
+} g_index;
+
+static uint32_t first_slot(uint64_t hash) { return (uint32_t)(hash >> 32); }
+
+/* Put a value into a table that has room. Returns the slot that holds the hash now: another thread
+ * may have been quicker. (When both are at it at the same instant it may stand there twice; then
+ * the first one is found from now on.) */
+static struct slot *put(struct table *table, uint64_t hash, uint64_t value) {
+    uint32_t mask = hg_load(&table->mask);
+    for (uint32_t i = first_slot(hash) & mask;; i = (i + 1) & mask) {
+        struct slot *slot = &table->slots[i];
+        uint64_t seen = hg_load(&slot->value);
+        if (hg_load_acquire(&slot->hash) == hash) return slot;
+        if (seen || !hg_swap(&slot->value, &seen, value)) continue;
+        hg_store_release(&slot->hash, hash);
+        hg_add_shared(&table->filled, 1);
+        return slot;
+    }
+}
+
+static void move_all(const struct table *from, struct table *to) {
+    for (uint32_t i = 0; i <= hg_load(&from->mask); i++) {
+        uint64_t hash = hg_load_acquire(&from->slots[i].hash);
+        if (hash > DROPPED) put(to, hash, hg_load_acquire(&from->slots[i].value));
+    }
+}
+
+static bool add_table(uint32_t number) {
+    if (number >= MAX_TABLES) return false;
+    uint32_t slots = FIRST_SLOTS << GROWTH_SHIFT * number;
+    struct slot *made = hg_sys_map_private(slots * sizeof *made), *none = NULL;
+    if (!made) return false;
+    hg_store(&g_index.tables[number].mask, slots - 1);
+    bool is_first = hg_swap(&g_index.tables[number].slots, &none, made);
+    if (!is_first) hg_sys_unmap(made, slots * sizeof *made); /* another thread was quicker */
+    uint32_t count = number;
+    hg_swap(&g_index.count, &count, number + 1);
+    if (!is_first || !number) return true;
+    move_all(&g_index.tables[number - 1], &g_index.tables[number]);
+    hg_store_release(&g_index.oldest, number);
+    return true;
+}
+
+bool hg_path_index_start(void) {
+    __builtin_memset(&g_index, 0, sizeof g_index);
+    return add_table(0);
+}
+
+static struct slot *search(const struct table *table, uint64_t hash) {
+    uint32_t mask = hg_load(&table->mask);
+    for (uint32_t i = first_slot(hash) & mask;; i = (i + 1) & mask) {
+        struct slot *slot = &table->slots[i];
+        if (hg_load_acquire(&slot->hash) == hash) return slot;
+        if (!hg_load(&slot->value)) return NULL;
+    }
+}
+
+/* Without a next table one could fill up and searches in it never end: refuse before that. */
+static bool has_room(const struct table *table) {
+    uint32_t mask = hg_load(&table->mask);
+    return hg_load(&table->filled) < mask - mask / 8;
+}
+
+/* The newest table, which is made when the one before is half full; NULL when all are full. */
+static struct table *newest(void) {
+    uint32_t count = hg_load_acquire(&g_index.count);
+    struct table *table = &g_index.tables[count - 1];
+    if (hg_load(&table->filled) > hg_load(&table->mask) / 2 && add_table(count)) {
+        table = &g_index.tables[hg_load_acquire(&g_index.count) - 1];
+    }
+    return has_room(table) ? table : NULL;
+}
+
+static struct slot *find(uint64_t hash) {
+    uint32_t oldest = hg_load_acquire(&g_index.oldest);
+    for (uint32_t n = hg_load_acquire(&g_index.count); n-- > oldest;) {
+        struct slot *slot = search(&g_index.tables[n], hash);
+        if (slot) return slot;
+    }
+    return NULL;
+}
+
+static struct hg_path read_value(uint64_t value) {
+    return (struct hg_path){(uint32_t)value, (uint32_t)(value >> 32)};
+}
+
+struct hg_path hg_path_find(uint64_t hash) {
+    const struct slot *slot = find(hash);
+    return slot ? read_value(hg_load_acquire(&slot->value)) : (struct hg_path){0};
+}
+
+struct hg_path hg_path_enter(uint64_t hash, struct hg_path path) {
+    struct table *table = newest();
+    if (!table) return (struct hg_path){0};
+    uint64_t value = path.node | (uint64_t)path.site << 32;
+    return read_value(hg_load_acquire(&put(table, hash, value)->value));
+}
+
+uint32_t hg_path_set_site(uint64_t hash, uint32_t site) {
+    struct slot *slot = find(hash);
+    if (!slot) return site;
+    uint64_t seen = hg_load_acquire(&slot->value);
+    while (!read_value(seen).site) {
+        if (hg_swap(&slot->value, &seen, seen | (uint64_t)site << 32)) return site;
+    }
+    return read_value(seen).site;
+}
+
+void hg_path_expect(uint64_t hash) {
+    const struct table *table = &g_index.tables[hg_load_acquire(&g_index.count) - 1];
+    __builtin_prefetch(&table->slots[first_slot(hash) & hg_load(&table->mask)], 1);
+}
+
+void hg_path_drop(bool (*is_gone)(uint32_t node, uintptr_t start, uintptr_t end), uintptr_t start,
+                  uintptr_t end) {
+    for (uint32_t n = hg_load_acquire(&g_index.count); n-- > 0;) {
+        struct table *table = &g_index.tables[n];
+        for (uint32_t i = 0; i <= hg_load(&table->mask); i++) {
+            struct slot *slot = &table->slots[i];
+            uint64_t value = hg_load(&slot->value);
+            if (!value || hg_load_acquire(&slot->hash) < 2) continue;
+            if (is_gone(read_value(value).node, start, end)) hg_store(&slot->hash, DROPPED);
+        }
+    }
+}
