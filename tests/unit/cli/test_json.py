@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from heapglass.model import Finding, ProcessState, Severity
+from heapglass.views.bench_documents import cell_document, program_document
 from heapglass.views.doctor_documents import machine_document
+from unit.cli.sample_costs import CELL_COSTS, MODES, PLAN, PROGRAM_COSTS
 from unit.cli.sample_heap import SITES, empty_heap, lossy_heap, running_heap, sample_heap
 
 if TYPE_CHECKING:
@@ -192,4 +194,6 @@ def test_every_key_is_documented(run: Run) -> None:
         found |= keys(document(run, heap, "table", "x", "--group", "file"))
         found |= keys(document(run, heap, "doctor", "x"))
     found |= keys(machine_document([Finding(Severity.OK, "system", "Fine.")]))
+    found |= keys(cell_document(CELL_COSTS, PLAN, MODES))
+    found |= keys(program_document(["app"], PROGRAM_COSTS, MODES[:3]))
     assert found == documented
