@@ -77,7 +77,7 @@ def test_code_without_unwind_information_is_named(cli: Cli) -> None:
 def test_a_budget_used_up_is_explained(cli: Cli) -> None:
     recording = record(cli, "many_blocks", "2000000", options=("--memory", "4M"))
     found = doctor(cli, recording)
-    assert found["verdict"].startswith("Not all is there.")
+    assert found["verdict"].startswith("Not everything was recorded whole.")
     assert found["memory_budget"] == 4 << 20
     assert any("--memory" in finding["action"] for finding in findings(found, "warning"))
     assert cli("doctor", recording).returncode == 0

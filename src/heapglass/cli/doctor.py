@@ -155,7 +155,7 @@ def _print_tables(screen: Screen, view: DoctorView) -> None:
     screen.line(("Memory of heapglass", "bold"), f"  {used}")
     is_wide = (screen.width or _WIDE) >= _WIDE
     more = f"{'ROOM':>12}{'EXTENTS':>9}" if is_wide else ""
-    screen.line((f"  {'':<22}{'RECORDS':>12}{more}{'FULL':>6}{'SIZE':>10}", "bold"))
+    screen.line((f"  {'':<22}{'RECORDS':>12}{more}{'USED':>6}{'SIZE':>10}", "bold"))
     for table in sorted(view.workings.tables, key=lambda table: -table.stored_bytes):
         if table.stored_bytes:
             screen.line(_table_line(screen, table, is_wide=is_wide))
@@ -167,6 +167,6 @@ def _table_line(screen: Screen, table: TableFill, *, is_wide: bool) -> str:
     records = "" if table.records is None else format_count(table.records)
     room = "" if table.room is None else format_count(table.room)
     more = f"{room:>12}{table.extents or '':>9}" if is_wide else ""
-    full = format_share(table.records, table.room) if table.records and table.room else ""
+    used = format_share(table.records, table.room) if table.records and table.room else ""
     size = format_size(table.stored_bytes, screen.units)
-    return f"  {table.name:<22}{records:>12}{more}{full:>6}{size:>10}"
+    return f"  {table.name:<22}{records:>12}{more}{used:>6}{size:>10}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from heapglass.errors import LaunchError, RecordingError
+from heapglass.errors import LaunchError
 from heapglass.recording.glance import Glance, glance
 from heapglass.trial.driver import Cell, Effort, time_cells
 from heapglass.trial.modes import EXACT, PAUSED, PLAIN, SAMPLED, Mode
@@ -14,15 +14,13 @@ _CELL = Cell("malloc", 4, 64)
 
 
 def record_driver(mode: Mode, scratch: Path) -> Glance | None:
-    """The recording of a run that allocates `ALLOCATIONS` times; None if there is none."""
+    """The recording of a run that allocates `ALLOCATIONS` times; None if there is none, a
+    RecordingError if it makes no sense."""
     directory = scratch / f"probe-{mode.name}"
     directory.mkdir()
     time_cells([_CELL], Effort(ALLOCATIONS, 1), mode.environment(directory), directory)
     found = sorted(directory.glob("*.heapglass"))
-    try:
-        return glance(found[0]) if found else None
-    except RecordingError:
-        return None
+    return glance(found[0]) if found else None
 
 
 def available_modes(scratch: Path) -> tuple[Mode, ...]:

@@ -92,8 +92,8 @@ def list_findings(seen: Examined) -> tuple[Finding, ...]:
 
 
 def whole_percent(share: float) -> str:
-    """Rounded down: all is all."""
-    return f"{int(share * 100)}%"
+    """Rounded, but only all is 100%."""
+    return f"{round(share * 100) if share == 1 else min(99, round(share * 100))}%"
 
 
 def _losses(seen: Examined) -> Iterator[Finding]:

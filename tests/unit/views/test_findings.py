@@ -34,7 +34,10 @@ def test_the_gravest_comes_first() -> None:
     order = [Severity.WARNING, Severity.NOTE, Severity.OK]
     found = [order.index(finding.severity) for finding in findings(lossy_heap())]
     assert found == sorted(found)
-    assert build_doctor(lossy_heap()).verdict == "Not all is there. 1 warning, 4 notes."
+    assert (
+        build_doctor(lossy_heap()).verdict
+        == "Not everything was recorded whole. 1 warning, 4 notes."
+    )
 
 
 @pytest.mark.parametrize("kind", LossKind)
