@@ -82,7 +82,7 @@ def test_the_driver_does_what_it_is_told(tmp_path: Path) -> None:
 
 def test_plain_is_not_recorded(tmp_path: Path) -> None:
     time_cells([Cell("malloc", 1, 64)], Effort(5, 1), PLAIN.environment(tmp_path), tmp_path)
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.glob("*.heapglass")) == []
 
 
 def test_a_program_is_run_in_every_mode(cli: Cli, scratch: Path) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from heapglass.errors import LaunchError
 from heapglass.launch.library import library_path
+from heapglass.text import printable
+from heapglass.trial.child import Streams, run_child
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,43 +48,20 @@ def driver_path() -> str:
 def time_cells(
     cells: Iterable[Cell], effort: Effort, environment: Mapping[bytes, bytes], directory: Path
 ) -> dict[Cell, float]:
-    """Nanoseconds of one operation, for each cell, all in one process."""
+    """Nanoseconds of one operation, for each cell, all in one process; what it says goes to files
+    in `directory`."""
     cells = list(cells)
     words = [cell.word for cell in cells]
     argv = [driver_path(), "work", str(effort.times), str(effort.batches), *words]
-    child = subprocess.Popen(
-        argv,
-        cwd=directory,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    with ended(child):
-        output, errors = child.communicate()
-    if child.returncode:
-        raise LaunchError(f"the driver failed ({ending_text(child.returncode)}): {errors.strip()}")
-    times = dict(line.split() for line in output.splitlines())
+    output, errors = directory / "driver.out", directory / "driver.err"
+    with open(os.devnull, "rb") as none, output.open("wb") as out, errors.open("wb") as err:
+        code = run_child(argv, environment, Streams(none.fileno(), out.fileno(), err.fileno()))
+    if code:
+        said = printable(errors.read_text(encoding="utf-8", errors="replace").strip())
+        raise LaunchError(f"the driver failed ({_ending_text(code)}): {said}")
+    times = dict(line.split() for line in output.read_text(encoding="ascii").splitlines())
     return {cell: float(times[cell.word]) for cell in cells}
 
 
-def ending_text(code: int) -> str:
-    """How a process ended, by its return code."""
+def _ending_text(code: int) -> str:
     return f"signal {-code}" if code < 0 else f"status {code}"
-
-
-class ended:  # noqa: N801 (reads as a word: `with ended(child):`)
-    """A process that leads a session of its own, and all it started there, are gone afterwards."""
-
-    def __init__(self, child: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:
-        self._child = child
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *_: object) -> None:
-        if self._child.poll() is None:
-            os.killpg(self._child.pid, signal.SIGKILL)
-            self._child.wait()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +12,15 @@ from heapglass.launch.environment import inherited_environment
 from heapglass.launch.program import Program
 from heapglass.text import printable
 from heapglass.trial.cells import Progress
-from heapglass.trial.driver import driver_path, ended
+from heapglass.trial.child import Streams, run_child
+from heapglass.trial.driver import driver_path
 from heapglass.trial.figures import Comparison, compare
 from heapglass.trial.modes import PLAIN, Mode
 
 LEAST_ROUNDS, MOST_ROUNDS = 3, 25
 _WANTED_S = 20.0  # for all rounds together
 _LINES_SHOWN = 5
+_REPORT = 3  # the descriptor that the driver reports to
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,10 @@ class Workplace:
     @property
     def errors(self) -> Path:
         return self.scratch / "stderr"
+
+    @property
+    def report(self) -> Path:
+        return self.scratch / "report"
 
 
 MEASURES = ("cpu_seconds", "elapsed_seconds", "peak_bytes")
@@ -117,23 +122,18 @@ def run_once(program: Program, mode: Mode, place: Workplace, *, is_shown: bool =
     directory.mkdir(exist_ok=True)
     base, wanted = inherited_environment(), mode.environment(directory)
     changes = [b"%s=%s" % item for item in wanted.items() if base.get(item[0]) != item[1]]
-    reader, writer = os.pipe()
-    argv: list[str | bytes] = [driver_path(), "measure", str(writer), program.path]
+    argv: list[str | bytes] = [driver_path(), "measure", str(_REPORT), program.path]
     argv += [*changes, "--", *program.argv]
     try:
-        _start_and_wait(argv, place, writer, is_shown=is_shown)
+        with place.report.open("wb") as report:
+            _run(argv, place, report.fileno(), is_shown=is_shown)
     finally:
-        os.close(writer)
-        with os.fdopen(reader, "rb") as pipe:
-            report = pipe.read().split()
         for recording in directory.iterdir():
             recording.unlink()
-    return _read(program, report)
+    return _read(program, place.report.read_bytes().split())
 
 
-def _start_and_wait(
-    argv: Sequence[str | bytes], place: Workplace, report: int, *, is_shown: bool
-) -> None:
+def _run(argv: Sequence[str | bytes], place: Workplace, report: int, *, is_shown: bool) -> None:
     with (
         open(place.stdin, "rb") as stdin,
         place.output.open("wb") as output,
@@ -141,18 +141,8 @@ def _start_and_wait(
     ):
         if place.stdin_offset:
             stdin.seek(place.stdin_offset)
-        # A session of its own: whatever it starts can be ended with it.
-        child = subprocess.Popen(
-            argv,
-            env=inherited_environment(),
-            stdin=stdin,
-            stdout=2 if is_shown else output,
-            stderr=2 if is_shown else errors,
-            pass_fds=[report],
-            start_new_session=True,
-        )
-        with ended(child):
-            child.wait()
+        out, err = (2, 2) if is_shown else (output.fileno(), errors.fileno())
+        run_child(argv, inherited_environment(), Streams(stdin.fileno(), out, err, report))
 
 
 def _read(program: Program, report: Sequence[bytes]) -> Run:
