@@ -19,7 +19,7 @@ USUAL_SIZE = 64  # while depths vary
 OPERATIONS = ("malloc", "realloc")
 
 
-_USUAL_EFFORT = Effort(50_000, 8)
+_USUAL_EFFORT = Effort(30_000, 8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,28 +47,25 @@ class CellCosts:
 def measure_cells(
     plan: Plan, modes: Sequence[Mode], scratch: Path, progress: Progress
 ) -> tuple[CellCosts, ...]:
-    """Each round is one process in every mode, one after the other, with all cells in it."""
-    times: dict[str, list[dict[Cell, float]]] = {mode.name: [] for mode in modes}
-    for step in range(plan.rounds * len(modes)):
-        mode = modes[step % len(modes)]
-        progress(step, plan.rounds * len(modes), mode.name)
-        times[mode.name].append(_round(plan, mode, scratch))
-    return tuple(_costs(cell, times) for cell in plan.cells)
-
-
-def _round(plan: Plan, mode: Mode, scratch: Path) -> dict[Cell, float]:
-    taken = time_cells(plan.cells, plan.effort, mode.environment(scratch), scratch)
-    for recording in scratch.glob("*.heapglass"):
-        recording.unlink()
-    return taken
-
-
-def _costs(cell: Cell, times: Mapping[str, Sequence[Mapping[Cell, float]]]) -> CellCosts:
-    plain = [taken[cell] for taken in times[PLAIN.name]]
-    return CellCosts(
-        cell,
-        {
-            name: compare(plain, plain if name == PLAIN.name else [taken[cell] for taken in rounds])
-            for name, rounds in times.items()
-        },
+    """In each round every cell is measured in every mode, one mode after the other. Each time in a
+    process of its own: a call that has asked for one size is dearer with another."""
+    environments = {mode.name: mode.environment(scratch) for mode in modes}
+    steps = [
+        (cell, name) for _ in range(plan.rounds) for cell in plan.cells for name in environments
+    ]
+    times: dict[tuple[Cell, str], list[float]] = {step: [] for step in steps}
+    for number, (cell, name) in enumerate(steps):
+        progress(number, len(steps), name)
+        taken = time_cells([cell], plan.effort, environments[name], scratch)
+        times[cell, name].append(taken[cell])
+        for recording in scratch.glob("*.heapglass"):
+            recording.unlink()
+    return tuple(
+        CellCosts(cell, _compared({name: times[cell, name] for name in environments}))
+        for cell in plan.cells
     )
+
+
+def _compared(times: Mapping[str, Sequence[float]]) -> dict[str, Comparison]:
+    plain = times[PLAIN.name]
+    return {name: compare(plain, taken) for name, taken in times.items()}
