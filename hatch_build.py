@@ -1,4 +1,4 @@
-"""Build hook: compiles the native library and puts it into the wheel.
+"""Build hook: compiles the native library and its driver and puts them into the wheel.
 
 The library is plain C without Python.h, so one wheel per platform serves every Python 3: its tag
 is py3-none-<platform>. An editable install leaves the library beside the sources instead, where
@@ -34,7 +34,7 @@ class NativeLibrary(BuildHookInterface):  # type: ignore[type-arg]
         self._scratch = Path(tempfile.mkdtemp(prefix="heapglass-"))
         out = self._scratch / "out"
         self._build(out, self._scratch / "objects")
-        for file in ("libheapglass.so", "include/heapglass.h", "include/format.h"):
+        for file in ("libheapglass.so", "driver", "include/heapglass.h", "include/format.h"):
             build_data["force_include"][str(out / file)] = f"{IN_PACKAGE}/{file}"
 
     def finalize(self, version: str, _build_data: dict[str, Any], _artifact_path: str) -> None:
@@ -61,6 +61,9 @@ def _compile(native: Path, out: Path) -> None:
     target = ["-o", str(out / "libheapglass.so")]
     prefix = f"-ffile-prefix-map={native}=native"
     _run([compiler, "@compile.flags", prefix, *sources, "@link.flags", *target], native)
+    driver = [str(path) for path in sorted(native.glob("driver/*.c"))]
+    target = ["-fno-builtin", "-pie", "-o", str(out / "driver")]
+    _run([compiler, "@compile.flags", prefix, *driver, *target], native)
     for header in ("heapglass.h", "format.h"):
         shutil.copy(native / "include" / header, out / "include")
 

@@ -24,6 +24,7 @@ from heapglass.recording import open_recording
 while True:
     source = open_recording(sys.argv[1])
     source.totals, source.sites(), source.blocks(), source.timeline(), list(source.snapshots())
+    source.workings
     print(len(source.sites()), flush=True)
 """
 

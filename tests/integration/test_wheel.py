@@ -79,6 +79,9 @@ def shipped(
         hook["_compile"](ROOT / "native", directory)
         return directory / "libheapglass.so"
     with zipfile.ZipFile(wheel) as archive:
+        driver = Path(archive.extract("heapglass/_native/driver", directory))
+        mode = archive.getinfo("heapglass/_native/driver").external_attr >> 16
+        driver.chmod(mode & 0o777)  # as pip does, and zipfile does not
         return Path(archive.extract("heapglass/_native/libheapglass.so", directory))
 
 
@@ -98,6 +101,7 @@ def test_wheel_holds_the_package_and_its_native_part(wheel: Path) -> None:
     native = {name for name in names if name.startswith("heapglass/_native/")}
     assert native == {
         "heapglass/_native/libheapglass.so",
+        "heapglass/_native/driver",
         "heapglass/_native/include/heapglass.h",
         "heapglass/_native/include/format.h",
     }
@@ -136,6 +140,13 @@ def test_library_is_bound_before_the_first_allocation(shipped: Path) -> None:
 def test_library_tells_nothing_about_the_machine_it_was_built_on(shipped: Path) -> None:
     assert str(ROOT).encode() not in shipped.read_bytes()
     assert b"/tmp/" not in shipped.read_bytes().replace(b"/tmp/%e", b"")
+
+
+def test_driver_comes_along_and_runs(shipped: Path) -> None:
+    driver = shipped.parent / "driver"
+    line = output_of(driver, "work", "10", "1", "malloc:2:64")
+    assert re.fullmatch(r"malloc:2:64 \d+\.\d+\n", line)
+    assert str(ROOT).encode() not in driver.read_bytes()
 
 
 def test_library_records(shipped: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from heapglass.model import (
     Frame,
     FrameAddress,
     Histogram,
+    HistoryFill,
     Loss,
     Losses,
     LossKind,
@@ -20,12 +21,17 @@ from heapglass.model import (
     Process,
     ProcessState,
     Recorder,
+    RecordingPlace,
     SiteTable,
     Stack,
+    TableFill,
     Thread,
+    ThreadWork,
     Timeline,
     Totals,
+    Workings,
 )
+from heapglass.recording import schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,6 +39,15 @@ if TYPE_CHECKING:
     from heapglass.model import Pseudo, Snapshot
 
 _S = 10**9
+STATS = dict.fromkeys(schema.STATS, 0) | {"walks": 10, "frames": 32, "rule_misses": 4}
+PLACE = RecordingPlace(
+    length_bytes=20 << 20,
+    used_bytes=20 << 20,
+    stored_bytes=2 << 20,
+    capacity_bytes=64 << 30,
+    file_system="ext4",
+    free_bytes=70 << 30,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +109,10 @@ class FakeSource:
     sizes: Mapping[int, int] = field(default_factory=dict)
     lifetimes: Mapping[int, int] = field(default_factory=dict)
     mode: str = "exact"
+    stats: Mapping[str, int] = field(default_factory=lambda: dict(STATS))
+    place: RecordingPlace = PLACE
+    memory_budget: int = 0
+    is_reserved_up_front: bool = False
     stack_calls: list[int] = field(default_factory=list)
     name: str = "app.hg"
 
@@ -161,8 +180,43 @@ class FakeSource:
             memory_bytes=3 << 20,
             file_bytes=2 << 20,
             private_bytes=1 << 20,
-            stats={"walks": 10},
+            stats=dict(self.stats),
         )
+
+    @property
+    def workings(self) -> Workings:
+        return Workings(
+            threads=tuple(self._thread_work()),
+            tables=(
+                TableFill("ledger", 1_234, 32_768, 1, 128 << 10),
+                TableFill("counters", None, 512, 1, 64 << 10),
+                TableFill("large blocks", 0, 0, 0, 0),
+            ),
+            timeline=HistoryFill(340, 21_760, 262_080, 0),
+            snapshots=HistoryFill(3, 4_096, 8_388_544, 1),
+            place=self.place,
+            memory_budget=self.memory_budget,
+            options=("HEAPGLASS_OUT=app.hg",),
+            is_multi_threaded=len(self.thread_names) > 1,
+            is_reserved_up_front=self.is_reserved_up_front,
+            site_limit=1 << 22,
+        )
+
+    def _thread_work(self) -> Iterator[ThreadWork]:
+        """The first thread did it all."""
+        totals = self.totals
+        for number, (name, _) in enumerate(self.thread_names):
+            is_first = number == 0
+            yield ThreadWork(
+                tid=4242 + number,
+                name=name,
+                allocations=totals.allocations if is_first else 0,
+                frees=totals.frees if is_first else 0,
+                stats=self.stats if is_first else dict.fromkeys(self.stats, 0),
+                losses={kind.value: events for kind, events in self.loss_items.items()}
+                if is_first
+                else {},
+            )
 
     @property
     def modules(self) -> Sequence[Module]:

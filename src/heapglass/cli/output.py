@@ -53,6 +53,15 @@ class Screen:
             for line in lines:
                 self.line((line, style))
 
+    def paragraph(self, text: str, head: Part, style: str) -> None:
+        """The text behind a head, wrapped to the screen and aligned below its first line."""
+        indent = len(head if isinstance(head, str) else head[0])
+        width = (self.width or sys.maxsize) - indent
+        first, *rest = textwrap.wrap(text, width, break_on_hyphens=False) or [""]
+        self.line(head, (first, style))
+        for line in rest:
+            self.line(" " * indent, (line, style))
+
     def caveats(self, caveats: Sequence[str]) -> None:
         """Losses and approximations, above everything else."""
         self.sentences(caveats, "! ", "yellow")

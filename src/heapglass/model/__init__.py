@@ -4,6 +4,7 @@ No I/O, no clock, no environment. Tables with one row per site or block are nump
 everything else is a small dataclass.
 """
 
+from heapglass.model.finding import Finding, Severity
 from heapglass.model.process import (
     Loss,
     Losses,
@@ -18,13 +19,22 @@ from heapglass.model.process import (
 from heapglass.model.source import HeapSource
 from heapglass.model.stack import Frame, FrameAddress, Pseudo, Stack
 from heapglass.model.tables import BlockTable, Histogram, SiteTable, Snapshot, Timeline
+from heapglass.model.workings import (
+    HistoryFill,
+    RecordingPlace,
+    TableFill,
+    ThreadWork,
+    Workings,
+)
 
 __all__ = [
     "BlockTable",
+    "Finding",
     "Frame",
     "FrameAddress",
     "HeapSource",
     "Histogram",
+    "HistoryFill",
     "Loss",
     "LossKind",
     "Losses",
@@ -33,10 +43,15 @@ __all__ = [
     "ProcessState",
     "Pseudo",
     "Recorder",
+    "RecordingPlace",
+    "Severity",
     "SiteTable",
     "Snapshot",
     "Stack",
+    "TableFill",
     "Thread",
+    "ThreadWork",
     "Timeline",
     "Totals",
+    "Workings",
 ]

@@ -8,6 +8,7 @@ from typing import Protocol
 from heapglass.model.process import Losses, Module, Process, Recorder, Thread, Totals
 from heapglass.model.stack import Stack
 from heapglass.model.tables import BlockTable, Histogram, SiteTable, Snapshot, Timeline
+from heapglass.model.workings import Workings
 
 
 class HeapSource(Protocol):
@@ -24,6 +25,8 @@ class HeapSource(Protocol):
     def losses(self) -> Losses: ...
     @property
     def recorder(self) -> Recorder: ...
+    @property
+    def workings(self) -> Workings: ...
     @property
     def modules(self) -> Sequence[Module]: ...
     @property

@@ -23,12 +23,12 @@ def read_arena(image: Image, kind: int) -> bytes:
     """All entries of the arena in use, b"" when there are none yet."""
     entries = b""
     for _ in range(_TRIES):
-        found = _in_use(image, kind)
+        found = arena_in_use(image, kind)
         if found is None:
             return b""
         offset, arena = found
         entries = image.file.read(offset + schema.Arena.SIZE, arena.used)
-        again = _in_use(image, kind)
+        again = arena_in_use(image, kind)
         if again and (again[0], again[1].generation) == (offset, arena.generation):
             break
     return entries
@@ -36,7 +36,7 @@ def read_arena(image: Image, kind: int) -> bytes:
 
 def last_point(image: Image) -> schema.Point | None:
     """The end of the timeline, without reading all of it."""
-    found = _in_use(image, schema.KIND_TIMELINE)
+    found = arena_in_use(image, schema.KIND_TIMELINE)
     if found is None or found[1].used < schema.Point.SIZE:
         return None
     offset, arena = found
@@ -45,7 +45,7 @@ def last_point(image: Image) -> schema.Point | None:
     return schema.Point(image.file.read(start, schema.Point.SIZE))
 
 
-def _in_use(image: Image, kind: int) -> tuple[int, schema.Arena] | None:
+def arena_in_use(image: Image, kind: int) -> tuple[int, schema.Arena] | None:
     """The offset and the head of the arena that the header names now."""
     field = _FIELDS[kind]
     number = int.from_bytes(image.file.read(field.offset, field.size), "little")

@@ -75,6 +75,26 @@ class RecordingFile:
         except (OSError, OverflowError) as error:
             raise self.failed("read", error) from None
 
+    def stored(self, offset: int, length: int) -> int:
+        """How many of these bytes the file system really keeps; the rest are holes."""
+        at, end, stored = offset, offset + length, 0
+        while at < end:
+            try:
+                start = os.lseek(self._fd, at, os.SEEK_DATA)
+                at = os.lseek(self._fd, start, os.SEEK_HOLE)
+            except OSError:  # ENXIO: nothing but a hole behind it
+                break
+            stored += max(0, min(at, end) - start)
+        return stored
+
+    def free_space(self) -> int:
+        """Bytes that the file system has left for us."""
+        try:
+            status = os.fstatvfs(self._fd)
+        except OSError as error:
+            raise self.failed("read", error) from None
+        return status.f_bavail * status.f_frsize
+
     def write(self, offset: int, data: bytes) -> None:
         try:
             os.pwrite(self._fd, data, offset)

@@ -34,7 +34,7 @@ class Blocks:
 def read_blocks(image: Image) -> Blocks:
     """In order of address. A block that moved between the two tables while they were read is
     there once, as it was born last."""
-    small, large = _small(image), _large(image)
+    small, large = _small(image), read_large(image)
     both = [
         np.concatenate([getattr(small, name), getattr(large, name)])
         for name in ("address", "size", "site", "birth")
@@ -66,7 +66,7 @@ def _small(image: Image) -> Blocks:
     return Blocks(address, signed(size), signed(site), signed(birth))
 
 
-def _large(image: Image) -> Blocks:
+def read_large(image: Image) -> Blocks:
     tables = [view(b"", schema.Large)]
     for extent in image.extents(schema.KIND_LARGE):
         slots = view(image.file.read(extent.offset, extent.length), schema.Large)

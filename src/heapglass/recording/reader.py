@@ -22,6 +22,7 @@ from heapglass.recording.process import is_there
 from heapglass.recording.snapshots import accumulate
 from heapglass.recording.stacks import Stacks, read_site_records
 from heapglass.recording.timeline import read_timeline
+from heapglass.recording.workings import read_workings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         Thread,
         Timeline,
         Totals,
+        Workings,
     )
     from heapglass.recording.columns import Records
 
@@ -85,6 +87,10 @@ class Recording:
     @property
     def recorder(self) -> Recorder:
         return summary.recorder(self._image())
+
+    @property
+    def workings(self) -> Workings:
+        return read_workings(self._image())
 
     @property
     def threads(self) -> Sequence[Thread]:

@@ -78,20 +78,20 @@ def list_caveats(source: HeapSource, table: SiteTable, units: Units = Units.IEC)
     """
     losses = source.losses
     return (
-        *_ladder_sentences(losses),
-        *(_loss_sentence(loss.kind, loss.events) for loss in losses.items if loss.events),
-        *_sampling_sentences(source.recorder, units),
-        *_peak_sentences(losses, units),
-        *_share_sentences(peak_difference_bytes(source, table), units),
+        *ladder_sentences(losses),
+        *(loss_sentence(loss.kind, loss.events) for loss in losses.items if loss.events),
+        *sampling_sentences(source.recorder, units),
+        *peak_sentences(losses, units),
+        *share_sentences(peak_difference_bytes(source, table), units),
     )
 
 
-def _loss_sentence(kind: LossKind, events: int) -> str:
+def loss_sentence(kind: LossKind, events: int) -> str:
     noun, sentence = _SENTENCES[kind]
     return sentence.format(f"{format_count(events)} {noun}{'' if events == 1 else 's'}")
 
 
-def _ladder_sentences(losses: Losses) -> tuple[str, ...]:
+def ladder_sentences(losses: Losses) -> tuple[str, ...]:
     when = format_duration(losses.since_ns)
     reason = _REASONS.get(losses.reason, losses.reason or "of an unknown reason")
     if losses.ladder == "off":
@@ -101,21 +101,21 @@ def _ladder_sentences(losses: Losses) -> tuple[str, ...]:
     return ()
 
 
-def _sampling_sentences(recorder: Recorder, units: Units) -> tuple[str, ...]:
+def sampling_sentences(recorder: Recorder, units: Units) -> tuple[str, ...]:
     if recorder.mode == "exact":
         return ()
     every = format_size(recorder.sample_bytes, units)
     return (f"Sampled once in about {every}: sites are estimates, totals are exact.",)
 
 
-def _peak_sentences(losses: Losses, units: Units) -> tuple[str, ...]:
+def peak_sentences(losses: Losses, units: Units) -> tuple[str, ...]:
     if not losses.peak_error_bytes:
         return ()
     error = format_size(losses.peak_error_bytes, units)
     return (f"The peak may have been up to {error} higher: threads are added up in batches.",)
 
 
-def _share_sentences(difference: int | None, units: Units) -> tuple[str, ...]:
+def share_sentences(difference: int | None, units: Units) -> tuple[str, ...]:
     if not difference:
         return ()
     off = f"{format_size(abs(difference), units)} {'more' if difference > 0 else 'less'}"

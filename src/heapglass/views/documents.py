@@ -27,7 +27,7 @@ Document = dict[str, Any]
 def summary_document(view: SummaryView) -> Document:
     return {
         "schema": SUMMARY_SCHEMA,
-        "process": _process(view.process),
+        "process": process_document(view.process),
         "totals": _totals(view.totals, view.peak_difference_bytes),
         "losses": _losses(view.losses),
         "recorder": _recorder(view.recorder, view.losses),
@@ -68,7 +68,7 @@ def exit_code(process: Process) -> int | None:
 def _table_head(source: HeapSource, view: TableView | GroupView) -> Document:
     return {
         "schema": TABLE_SCHEMA,
-        "process": _process(source.process),
+        "process": process_document(source.process),
         "losses": _losses(source.losses),
         "caveats": list(view.caveats),
         "warnings": list(view.warnings),
@@ -79,7 +79,7 @@ def _table_head(source: HeapSource, view: TableView | GroupView) -> Document:
     }
 
 
-def _process(process: Process) -> Document:
+def process_document(process: Process) -> Document:
     return {
         "pid": process.pid,
         "parent_pid": process.parent_pid,

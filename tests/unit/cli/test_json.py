@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from heapglass.model import ProcessState
+from heapglass.model import Finding, ProcessState, Severity
+from heapglass.views.bench_documents import cell_document, program_document
+from heapglass.views.doctor_documents import machine_document
+from unit.cli.sample_costs import CELL_COSTS, MODES, PLAN, PROGRAM_COSTS
 from unit.cli.sample_heap import SITES, empty_heap, lossy_heap, running_heap, sample_heap
 
 if TYPE_CHECKING:
@@ -40,13 +43,16 @@ def document(run: Run, heap: FakeSource, *arguments: str) -> dict[str, Any]:
     return parsed
 
 
+DATA = {"losses", "stats"}  # whose keys are names of kinds
+
+
 def keys(value: object) -> set[str]:
-    """Every key anywhere in a document, but for the kinds of loss, which are data."""
+    """Every key anywhere in a document, but for those that are data."""
     if isinstance(value, list):
         return set().union(*map(keys, value)) if value else set()
     if not isinstance(value, dict):
         return set()
-    below = (keys(inner) for name, inner in value.items() if name != "losses")
+    below = (keys(inner) for name, inner in value.items() if name not in DATA)
     return set(value).union(*below)
 
 
@@ -167,6 +173,18 @@ def test_groups_of_a_limit_come_with_their_sites_only(run: Run, by: str) -> None
     assert {site["id"] for site in found["sites"]} == set(group["sites"])
 
 
+def test_the_doctor_has_the_numbers_of_the_source(run: Run) -> None:
+    heap = lossy_heap()
+    found = document(run, heap, "doctor", "x")
+    assert found["schema"] == "heapglass.doctor/1"
+    assert found["stats"] == heap.stats
+    assert found["rates"]["recalled"] == heap.totals.allocations - heap.stats["walks"]
+    assert [thread["tid"] for thread in found["threads"]] == [4242, 4243, 4244]
+    assert found["threads"][0]["losses"] == {"early": 1, "stack_no_rule": 7, "sites_full": 12_345}
+    assert found["findings"][0]["severity"] == "warning"
+    assert found["file"]["file_system"] == "ext4"
+
+
 def test_every_key_is_documented(run: Run) -> None:
     documented = set(re.findall(r"^\| `(\w+)`", DOCS.read_text(encoding="utf-8"), re.MULTILINE))
     found: set[str] = set()
@@ -174,4 +192,8 @@ def test_every_key_is_documented(run: Run) -> None:
         found |= keys(document(run, heap, "summary", "x"))
         found |= keys(document(run, heap, "table", "x"))
         found |= keys(document(run, heap, "table", "x", "--group", "file"))
+        found |= keys(document(run, heap, "doctor", "x"))
+    found |= keys(machine_document([Finding(Severity.OK, "system", "Fine.")]))
+    found |= keys(cell_document(CELL_COSTS, PLAN, MODES))
+    found |= keys(program_document(["app"], PROGRAM_COSTS, MODES[:3]))
     assert found == documented

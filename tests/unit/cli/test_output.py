@@ -43,6 +43,7 @@ def test_no_line_is_wider_than_the_screen(run: Run, width: int, si: bool) -> Non
     for heap in (sample_heap(), lossy_heap(), empty_heap()):
         for arguments in (
             ["summary", "x"],
+            ["doctor", "x"],
             ["table", "x"],
             ["table", "x", "--stacks"],
             ["table", "x", "--sort", "bytes"],

@@ -48,6 +48,7 @@ _ANSWERS: dict[str, Callable[[Recording], object]] = {
     "totals": lambda r: r.totals,
     "losses": lambda r: r.losses,
     "recorder": lambda r: r.recorder,
+    "workings": lambda r: r.workings,
     "modules": lambda r: r.modules,
     "threads": lambda r: r.threads,
     "sites": lambda r: r.sites(),
