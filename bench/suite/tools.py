@@ -44,7 +44,7 @@ class Tool:
         return Command([*map(fill, self.before), *rest], env, command.client)
 
     def is_there(self, library: Path) -> bool:
-        if self.option and self.option.encode() not in library.read_bytes():
+        if self.option and f"{self.option}\0".encode() not in library.read_bytes():
             return False
         if self.preload and "{library}" not in self.preload:
             return any(LIBRARIES.glob(f"*/{self.preload}")) or any(LIBRARIES.glob(self.preload))
