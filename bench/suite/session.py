@@ -40,8 +40,8 @@ QUICK = Plan(
 FULL = Plan(
     is_quick=False,
     rounds=20,
-    long_rounds=7,
-    rival_rounds=5,
+    long_rounds=10,
+    rival_rounds=3,
     limits=Limits(600, 16000),
     rival_limits=Limits(180, 12000),
 )
@@ -75,7 +75,7 @@ class Session:
     def is_wanted(self, tool: Tool, index: int, before: Sequence[Cost]) -> bool:
         if before and before[-1].failure:
             return False
-        return not tool.is_rival or index < self.plan.rival_rounds
+        return not tool.is_rival or index < (1 if tool.is_slow else self.plan.rival_rounds)
 
     def run_tool(self, workload: Workload, tool: Tool) -> Cost:
         scale = Scale(self.plan.is_quick, tool.slowness)
