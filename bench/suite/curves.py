@@ -73,10 +73,17 @@ CURVES = (
     ),
     Curve(
         "growth-sites",
-        "sites, each with a live block; stacks in random order, depth 20",
+        "sites in random order, depth 20, as many frames change as sites need",
         powers(10, 1, 6),
         10**5,
         lambda sites, scale: program("stacks", "fan", str(sites), "21", *scale.loop(50_000)),
+    ),
+    Curve(
+        "growth-wide",
+        "sites in random order, depth 20, three to four frames change",
+        powers(10, 1, 6),
+        10**5,
+        lambda sites, scale: program("stacks", "wide", str(sites), "20", *scale.loop(50_000)),
     ),
     Curve(
         "growth-blocks",
