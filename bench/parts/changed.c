@@ -47,9 +47,9 @@ static double among(uint32_t stacks, long depth) {
     }
     for (uint32_t i = 0; i < ORDER; i++) g_order[i] = (uint16_t)(next_random(&state) % stacks);
     g_is_recording = 0;
-    double calls_ns = best_of(wander, 2000);
+    double calls_ns = best_of(wander, 500);
     g_is_recording = 1;
-    return best_of(wander, 2000) - calls_ns;
+    return best_of(wander, 500) - calls_ns;
 }
 
 int main(void) {

@@ -26,7 +26,7 @@ static void choose(long times) {
 
 static double among(uint32_t blocks) {
     g_mask = blocks - 1;
-    return best_of(put_and_take, 10000) - best_of(choose, 10000);
+    return best_of(put_and_take, 2000) - best_of(choose, 2000);
 }
 
 int main(void) {

@@ -104,11 +104,10 @@ def threads(kind: str, count: int) -> Workload:
     """Short rounds, and many: only one in which all processors were ours shows throughput. One
     thread alone is there to see how more of them scale, bare pairs to see what is added."""
     is_judged = kind != "spin" and count > 1
-    operations = 20_000 if kind == "handoff" else 40_000
     return Workload(
         f"{kind}-{count}",
         f"{THREADS[kind]}, {count} thread{'s' * (count > 1)}",
-        lambda scale: program("threads", kind, str(count), *scale.loop(operations, 40)),
+        lambda scale: program("threads", kind, str(count), *scale.loop(10_000, 120)),
         (Goal(THROUGHPUT, 65 if is_judged else None),),
         FAST_RIVALS if kind != "spin" else (),
     )

@@ -1,42 +1,36 @@
 /* Threads allocating at once: threads private|handoff|spin THREADS OPERATIONS ROUNDS
  *
  * `private`: each thread keeps a window of blocks and replaces random ones; an operation is one free
- * and one malloc. `handoff`: of each two threads one allocates what the other frees, through a ring;
- * an operation is one block passed on, BATCH of them at a time, or the ring itself would be most of
- * the cost. One thread alone does both sides. Sizes are from 16 to 1,024
- * bytes, and who gets a block fills in its head, as a constructor does; who is handed one reads it.
+ * and one malloc. `handoff`: each of two threads allocates a boxful of blocks for the other, then both
+ * free what they were given; an operation is one block passed on. One thread alone passes them to
+ * itself. Both fill their boxes at the same time and both empty them at the same time: one that only
+ * allocates beside one that only frees would mostly show how they meet at the C library's locks.
+ * Sizes are from 16 to 1,024 bytes, and who gets a block fills in its head, as a constructor does;
+ * who is handed one reads it.
  * `spin`: malloc and free of one block that nobody looks at, which no program does, but which hides
  * nothing of what a tool adds.
  *
  * Threads are kept on one processor each, in turn, and start together: left alone they may spend a
  * short round on the same one, and a round shows either both or none of them at work.
  *
- * OPERATIONS are per thread (per pair of threads). Reports CPU nanoseconds and, for throughput,
+ * OPERATIONS are per thread. Reports CPU nanoseconds and, for throughput,
  * elapsed ones, from the first thread's start to the last one's end. Each thread reads its own
  * clock: the process's lags behind by what other processors have not yet accounted for. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <unistd.h>
 
 #include "report.h"
 
-enum {
-    MAX_THREADS = 256,
-    WINDOW = 512,
-    RING = 1024,
-    BATCH = 64,
-    SMALLEST = 16,
-    LARGEST = 1024,
-    HEAD = 64
-};
+enum { MAX_THREADS = 256, WINDOW = 512, BOX = 512, SMALLEST = 16, LARGEST = 1024, HEAD = 64 };
 
-struct ring {
-    _Alignas(64) atomic_long put;
-    _Alignas(64) atomic_long taken;
-    void *blocks[RING];
+/* What a thread passes on, and how often it was filled by the one and emptied by the other. */
+struct box {
+    _Alignas(64) atomic_long filled;
+    _Alignas(64) atomic_long emptied;
+    void *blocks[BOX];
 };
 
 /* What one thread has to itself. */
@@ -46,7 +40,7 @@ struct own {
     void *window[WINDOW];
 };
 
-static struct ring g_rings[MAX_THREADS / 2 + 1];
+static struct box g_boxes[MAX_THREADS];
 static pthread_barrier_t g_start, g_end;
 static atomic_long g_awake; /* threads past g_start, all rounds together */
 static long g_threads, g_operations, g_rounds;
@@ -82,38 +76,28 @@ static void wait_for(atomic_long *counter, long wanted) {
     }
 }
 
-__attribute__((noinline, noclone)) static void produce(struct ring *ring, long count,
-                                                       uint64_t *state) {
-    for (long i = ring->put, end = i + count; i < end; i += BATCH) {
-        wait_for(&ring->taken, i + BATCH - RING);
-        for (long j = i; j < i + BATCH; j++) ring->blocks[j % RING] = make_block(state);
-        atomic_store_explicit(&ring->put, i + BATCH, memory_order_release);
-    }
+__attribute__((noinline, noclone)) static void fill(struct box *box, uint64_t *state) {
+    for (long i = 0; i < BOX; i++) box->blocks[i] = make_block(state);
+    atomic_fetch_add_explicit(&box->filled, 1, memory_order_release);
 }
 
-__attribute__((noinline, noclone)) static void consume(struct ring *ring, long count) {
-    for (long i = ring->taken, end = i + count; i < end; i += BATCH) {
-        wait_for(&ring->put, i + BATCH);
-        for (long j = i; j < i + BATCH; j++) {
-            char *block = ring->blocks[j % RING];
-            if (*block != 1) abort();
-            free(block);
-        }
-        atomic_store_explicit(&ring->taken, i + BATCH, memory_order_release);
+__attribute__((noinline, noclone)) static void empty(struct box *box) {
+    for (long i = 0; i < BOX; i++) {
+        char *block = box->blocks[i];
+        if (*block != 1) abort();
+        free(block);
     }
+    atomic_fetch_add_explicit(&box->emptied, 1, memory_order_release);
 }
 
 static void pass_on(struct own *own) {
-    struct ring *ring = &g_rings[own->index / 2];
-    if (g_threads > 1 && own->index % 2) {
-        consume(ring, g_operations);
-    } else if (g_threads > 1) {
-        produce(ring, g_operations, &own->random);
-    } else {
-        for (long done = 0; done < g_operations; done += RING) {
-            produce(ring, RING, &own->random);
-            consume(ring, RING);
-        }
+    struct box *mine = &g_boxes[own->index];
+    struct box *given = &g_boxes[g_threads > 1 ? own->index ^ 1 : own->index];
+    for (long done = 0; done < g_operations; done += BOX) {
+        fill(mine, &own->random);
+        wait_for(&given->filled, mine->filled);
+        empty(given);
+        wait_for(&mine->emptied, mine->filled);
     }
 }
 
@@ -179,12 +163,10 @@ static void (*work_of(const char *kind))(struct own *) {
 int main(int argc, char **argv) {
     g_work = work_of(argc < 2 ? "private" : argv[1]);
     g_threads = argument(argc, argv, 2, 2);
-    g_operations = (argument(argc, argv, 3, 100000) + RING - 1) / RING * RING;
+    g_operations = (argument(argc, argv, 3, 100000) + BOX - 1) / BOX * BOX;
     g_rounds = argument(argc, argv, 4, 10);
     if (!g_work || g_threads < 1 || g_threads > MAX_THREADS) return 2;
-    bool in_pairs = g_work == pass_on && g_threads > 1;
-    if (in_pairs && g_threads % 2) return 2;
-    long passing = in_pairs ? g_threads / 2 : g_threads;
+    if (g_work == pass_on && g_threads > 1 && g_threads % 2) return 2;
     struct rounds rounds = rounds_of(g_rounds);
     pthread_t ids[MAX_THREADS];
     pthread_barrier_init(&g_start, NULL, (unsigned)g_threads + 1);
@@ -192,9 +174,9 @@ int main(int argc, char **argv) {
     for (long i = 0; i < g_threads; i++) {
         if (pthread_create(&ids[i], NULL, thread, (void *)i)) return 1;
     }
-    double best_wall_ns = time_rounds(&rounds, passing * g_operations);
+    double best_wall_ns = time_rounds(&rounds, g_threads * g_operations);
     for (long i = 0; i < g_threads; i++) pthread_join(ids[i], NULL);
-    report(&rounds, passing * g_operations);
+    report(&rounds, g_threads * g_operations);
     printf("wall_ns %.3f\n", best_wall_ns);
     return 0;
 }
