@@ -31,7 +31,7 @@ static double among(uint32_t blocks) {
 
 int main(void) {
     start_recording();
-    for (long i = 0; i < MANY; i++) g_blocks[i] = malloc(256);
+    for (long i = 0; i < MANY; i++) g_blocks[i] = g_real.malloc(256);
     tell("ledger", among(FEW));
     tell("ledger_many", among(MANY));
     return 0;

@@ -58,15 +58,16 @@ PARTS = (
     Part(
         "repeated",
         {
-            "repeated": "all of malloc+free, repeated stack of five frames",
+            "repeated": "malloc+free but for the real ones, repeated stack of five frames",
             "repeated_frame": "... each frame more",
         },
     ),
     Part(
         "changed",
         {
-            "changed": "all of malloc+free, 4096 stacks with 12 frames that change",
-            "changed_frame": "a frame that changed",
+            "changed": "the same, 256 stacks that part in 12 frames",
+            "changed_frame": "... each frame more",
+            "changed_many": "... 65,536 stacks that part in 16 frames",
         },
     ),
     Part("walk", {"walk_frame": "whole walk, each frame", "walk_rest": "... the rest"}),
