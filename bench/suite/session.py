@@ -64,9 +64,9 @@ class Session:
         return runs
 
     def tools_of(self, workload: Workload) -> list[Tool]:
-        rivals = workload.rivals[:1] if self.plan.is_quick else workload.rivals
-        if workload.name == "sampled-16k":
-            rivals = workload.rivals
+        is_against_rivals = any(goal.below for goal in workload.goals)
+        is_short = self.plan.is_quick and not is_against_rivals
+        rivals = workload.rivals[:1] if is_short else workload.rivals
         wanted = dict.fromkeys(goal.tool for goal in workload.goals)
         wanted |= dict.fromkeys(rivals if self.has_rivals else ())
         tools = [BY_NAME[name] for name in wanted]
