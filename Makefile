@@ -72,7 +72,8 @@ tidy: setup
 	@$(python) -m pip install --quiet --disable-pip-version-check --group tidy
 	@.venv/bin/clang-tidy --quiet $(wildcard native/src/*.c) -- -std=gnu11 -Inative/include
 
-# ARGS=--quick takes two minutes; ARGS='--only NAME' one workload (bench/run.py --help lists them).
+# About an hour; ARGS=--quick takes two minutes; ARGS='--only NAME' one workload, NAME may be a pattern
+# such as 'part*' or 'growth*' (bench/run.py --help lists them).
 bench: setup
 	@$(python) bench/run.py --install $(ARGS)
 

@@ -4,7 +4,7 @@
 
 Workloads run under each tool in turn; only differences and ratios are shown, from the least
 disturbed of many runs, with the spread. Prints the table of goals and writes it, with the rivals'
-numbers and the growth curves, to bench/RESULTS.md (not with --only).
+numbers, the parts of the hot path and the growth curves, to bench/RESULTS.md (not with --only).
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from pathlib import Path
 
 from suite import builds, machine, rivals
 from suite.curves import CURVES, run_curve
+from suite.findings import Findings
+from suite.parts import PARTS, run_parts
 from suite.places import BENCH, BUILD, LIBRARY
 from suite.session import FULL, QUICK, Session
-from suite.tables import GOALS_HEADER, Row, curve_table, goal_row, markdown, rival_rows
 from suite.workloads import WORKLOADS_ALL, Workload
 
 RESULTS = BENCH / "RESULTS.md"
@@ -58,29 +59,31 @@ def main(argv: list[str]) -> int:
 
 
 def chosen(patterns: list[str] | None) -> list[str]:
-    names = [workload.name for workload in WORKLOADS_ALL] + [curve.name for curve in CURVES]
+    names = [workload.name for workload in WORKLOADS_ALL]
+    names += [part.name for part in PARTS] + [curve.name for curve in CURVES]
     return [name for name in names if not patterns or any(fnmatch(name, one) for one in patterns)]
 
 
 def measure(session: Session, options: argparse.Namespace) -> None:
     facts = machine.describe(options.commit)
     start = time.monotonic()
-    goals: list[Row] = []
-    others: list[Row] = []
-    curves: list[list[str]] = []
+    found = Findings()
     names = chosen(options.only)
     for workload in WORKLOADS_ALL:
         if workload.name in names and (options.only or not is_skipped(workload, session)):
             progress(workload.name, start)
-            runs = session.run_workload(workload)
-            goals += [goal_row(workload, goal, runs) for goal in workload.goals]
-            others += rival_rows(workload, runs)
+            found.add_workload(workload, session.run_workload(workload))
+    # Parts are this checkout's, whatever library is measured.
+    parts = [part for part in PARTS if part.name in names and options.library == LIBRARY]
+    if parts:
+        progress("parts of the hot path", start)
+        found.add_parts(run_parts(parts, session))
     for curve in CURVES:
         if curve.name in names:
-            progress(f"growth of {curve.name}", start)
-            curves.append(curve_table(curve, run_curve(curve, session)))
+            progress(curve.name, start)
+            found.add_curve(curve, run_curve(curve, session))
     facts.append(("took", f"{time.monotonic() - start:.0f} s{' (--quick)' * options.quick}"))
-    text = results(facts, options.note, goals, others, curves)
+    text = found.text(facts, options.note)
     print(text)
     if not options.only:
         RESULTS.write_text(text)
@@ -93,29 +96,6 @@ def is_skipped(workload: Workload, session: Session) -> bool:
 
 def progress(name: str, start: float) -> None:
     print(f"{time.monotonic() - start:5.0f} s  {name}", file=sys.stderr)
-
-
-def results(
-    facts: list[tuple[str, str]],
-    note: str,
-    goals: list[Row],
-    others: list[Row],
-    curves: list[list[str]],
-) -> str:
-    lines = ["# Results of bench/run.py", ""]
-    lines += [f"- {name}: {value}" for name, value in facts]
-    lines += ["", note] if note else []
-    lines += ["", "What the columns mean stands in [performance](../docs/performance.md).", ""]
-    if goals:
-        lines += ["## Goals", "", *markdown(GOALS_HEADER, goals), ""]
-    if others:
-        lines += ["## Rivals", ""]
-        lines += [*markdown(("work", "tool", "figure", "reached"), others), ""]
-    if curves:
-        lines += ["## Growth: CPU ns per operation", ""]
-    for curve in curves:
-        lines += [*curve, ""]
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Compiles the workloads and the meter into build/bench."""
+"""Compiles the workloads, the meter and what valgrind needs into build/bench."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from .places import BENCH, BUILD, WORKLOADS
 FLAGS = ["-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-pthread"]
 WITHOUT_POINTERS = ["-fomit-frame-pointer"]
 WITH_POINTERS = ["-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer"]
+
+UNDISTURBED = BUILD / "undisturbed.so"
+PRELOADED_FIRST = ["-shared", "-fPIC", "-nostdlib", "-Wl,-z,initfirst"]
 
 
 def compile_program(source: Path, program: Path, flags: list[str]) -> None:
@@ -26,3 +29,4 @@ def build_all() -> None:
         compile_program(source, BUILD / source.stem, WITHOUT_POINTERS)
         compile_program(source, BUILD / f"{source.stem}.fp", WITH_POINTERS)
     compile_program(BENCH / "meter.c", BUILD / "meter", [])
+    compile_program(BENCH / "undisturbed.c", UNDISTURBED, PRELOADED_FIRST)

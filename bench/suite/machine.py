@@ -24,6 +24,14 @@ def describe(commit: str) -> list[tuple[str, str]]:
     ]
 
 
+def available_bytes() -> int:
+    """Memory that programs can still take without others being pushed out."""
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
 def processor() -> str:
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 BENCH = Path(__file__).resolve().parent.parent
 ROOT = BENCH.parent
+NATIVE = ROOT / "native"
 WORKLOADS = BENCH / "workloads"
 BUILD = ROOT / "build" / "bench"
 LIBRARY = ROOT / "src" / "heapglass" / "_native" / "libheapglass.so"

@@ -40,8 +40,8 @@ QUICK = Plan(
 FULL = Plan(
     is_quick=False,
     rounds=20,
-    long_rounds=7,
-    rival_rounds=5,
+    long_rounds=10,
+    rival_rounds=3,
     limits=Limits(600, 16000),
     rival_limits=Limits(180, 12000),
 )
@@ -64,9 +64,9 @@ class Session:
         return runs
 
     def tools_of(self, workload: Workload) -> list[Tool]:
-        rivals = workload.rivals[:1] if self.plan.is_quick else workload.rivals
-        if workload.name == "sampled-16k":
-            rivals = workload.rivals
+        is_against_rivals = any(goal.below for goal in workload.goals)
+        is_short = self.plan.is_quick and not is_against_rivals
+        rivals = workload.rivals[:1] if is_short else workload.rivals
         wanted = dict.fromkeys(goal.tool for goal in workload.goals)
         wanted |= dict.fromkeys(rivals if self.has_rivals else ())
         tools = [BY_NAME[name] for name in wanted]
@@ -75,7 +75,7 @@ class Session:
     def is_wanted(self, tool: Tool, index: int, before: Sequence[Cost]) -> bool:
         if before and before[-1].failure:
             return False
-        return not tool.is_rival or index < self.plan.rival_rounds
+        return not tool.is_rival or index < (1 if tool.is_slow else self.plan.rival_rounds)
 
     def run_tool(self, workload: Workload, tool: Tool) -> Cost:
         scale = Scale(self.plan.is_quick, tool.slowness)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-from .curves import Curve, Point
+from .curves import Curve, Point, continued
 from .figures import Reached, reach
+from .parts import Measured
 from .session import Runs
 from .tools import BY_NAME
 from .workloads import Goal, Workload
 
 Row = Sequence[str]
+RIVALS_HEADER = ("work", "tool", "figure", "reached")
+PARTS_HEADER = ("part", "ns", "min..median..max")
 GOALS_HEADER = ("work", "figure", "goal", "reached", "min..median..max", "verdict", "heaptrack")
 
 
@@ -100,14 +103,38 @@ def rival_rows(workload: Workload, runs: Runs) -> list[Row]:
     ]
 
 
+def part_row(part: Measured) -> Row:
+    if part.failure:
+        return (part.title, "-", part.failure)
+    spread = "..".join(f"{ns:.2f}" for ns in (part.best, part.median, max(part.rounds)))
+    return (part.title, f"{part.best:.2f}", spread)
+
+
 def curve_table(curve: Curve, points: Sequence[Point]) -> list[str]:
-    rows = [
-        (
-            f"{point.at:,}",
-            f"{point.plain_ns:.1f}",
-            f"{point.heapglass_ns:.1f}",
-            f"{point.heapglass_ns - point.plain_ns:.1f}",
-        )
-        for point in points
-    ]
-    return markdown((curve.title, "plain ns", "heapglass ns", "over plain"), rows)
+    """`x plain` is in units of plain, which grows by cache misses too; `x first` is the cost over
+    plain in units of the first point's: flat is 1.0 throughout."""
+    has_throughput = any(point.kept for point in points)
+    header = (curve.title, "plain ns", "heapglass ns", "over plain", "x plain", "x first")
+    rows = [point_row(point, points[0]) for point in points]
+    if curve.beyond and curve.beyond not in {point.at for point in points}:
+        rows += continued_rows(curve, points)
+    if not has_throughput:
+        return markdown(header, rows)
+    kept = [f"{100 * point.kept:.0f} %" for point in points]
+    wider = [(*row, share) for row, share in zip(rows, kept, strict=True)]
+    return markdown((*header, "throughput kept"), wider)
+
+
+def point_row(point: Point, first: Point) -> Row:
+    times = point.over_ns / first.over_ns if first.over_ns > 0 else 0.0
+    values = (point.plain_ns, point.heapglass_ns, point.over_ns)
+    ratio = point.heapglass_ns / point.plain_ns
+    return (f"{point.at:,}", *(f"{ns:.1f}" for ns in values), f"{ratio:.2f}", f"{times:.2f}")
+
+
+def continued_rows(curve: Curve, points: Sequence[Point]) -> list[Row]:
+    over_ns = continued(points, curve.beyond)
+    if over_ns is None:
+        return []
+    times = over_ns / points[0].over_ns if points[0].over_ns > 0 else 0.0
+    return [(f"{curve.beyond:,} (continued)", "-", "-", f"{over_ns:.1f}", "-", f"{times:.2f}")]

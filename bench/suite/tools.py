@@ -20,14 +20,16 @@ class Tool:
     {out} a directory for what the tool writes.
 
     `slowness` divides the operations of workloads that are counted per operation, so that a slow
-    tool ends in reasonable time. `option` names an environment variable that the library must
-    know: a mode not built yet is left out, and appears by itself once it is.
+    tool ends in reasonable time; one `is_slow` all the same is asked once. `option` names an
+    environment variable that the library must know: a mode not built yet is left out, and appears
+    by itself once it is.
     """
 
     name: str
     before: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     slowness: int = 1
+    is_slow: bool = False
     option: str = ""
     preload: str = ""
     python_only: bool = False
@@ -44,7 +46,7 @@ class Tool:
         return Command([*map(fill, self.before), *rest], env, command.client)
 
     def is_there(self, library: Path) -> bool:
-        if self.option and self.option.encode() not in library.read_bytes():
+        if self.option and f"{self.option}\0".encode() not in library.read_bytes():
             return False
         if self.preload and "{library}" not in self.preload:
             return any(LIBRARIES.glob(f"*/{self.preload}")) or any(LIBRARIES.glob(self.preload))
@@ -63,12 +65,11 @@ def heapglass(name: str, option: str = "", value: str = "") -> Tool:
 
 def valgrind(tool: str) -> Tool:
     before = ("valgrind", f"--tool={tool}", f"--{tool}-out-file={{out}}/{tool}")
-    return Tool(tool, before, slowness=20)
+    return Tool(tool, before, slowness=20, is_slow=True)
 
 
-def jemalloc(name: str, sampled_log2: int, slowness: int = 1) -> Tool:
-    conf = f"prof:true,lg_prof_sample:{sampled_log2},prof_prefix:{{out}}/jemalloc"
-    return Tool(name, env={"MALLOC_CONF": conf}, preload=JEMALLOC, slowness=slowness)
+def jemalloc_env(sampled_log2: int) -> Mapping[str, str]:
+    return {"MALLOC_CONF": f"prof:true,lg_prof_sample:{sampled_log2},prof_prefix:{{out}}/jemalloc"}
 
 
 PLAIN = Tool("plain", is_rival=False)
@@ -92,14 +93,15 @@ TOOLS = (
     Tool("heaptrack -r", ("heaptrack", "-r", "-o", "{out}/heaptrack"), slowness=8),
     valgrind("massif"),
     valgrind("dhat"),
-    jemalloc("jemalloc exact", 0, slowness=100),
+    Tool("jemalloc exact", env=jemalloc_env(0), slowness=100, is_slow=True, preload=JEMALLOC),
     Tool("jemalloc", preload=JEMALLOC),
-    jemalloc("jemalloc sampled", 19),
+    Tool("jemalloc sampled", env=jemalloc_env(19), preload=JEMALLOC),
     Tool(
         "gperftools exact",
         env={"HEAPPROFILE": "{out}/gperftools"},
         preload=TCMALLOC,
         slowness=400,
+        is_slow=True,
     ),
     Tool("tcmalloc", preload=TCMALLOC),
     Tool("tcmalloc sampled", env={"TCMALLOC_SAMPLE_PARAMETER": "524288"}, preload=TCMALLOC),

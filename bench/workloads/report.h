@@ -2,7 +2,7 @@
  *
  * Each workload runs several rounds of the same work. The best round is the one the rest of the
  * machine disturbed least; the best of the last quarter shows whether time made it slower. Lines of
- * "name value" on stdout are for bench/harness/measure.py. */
+ * "name value" on stdout are for bench/suite/measure.py. */
 #ifndef BENCH_REPORT_H
 #define BENCH_REPORT_H
 

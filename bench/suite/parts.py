@@ -1,0 +1,148 @@
+"""Micro benchmarks: each part of the hot path by itself, so that a regression is located.
+
+A part is a small program of bench/parts, linked with the library's own objects. One that no longer
+fits what it measures is told as that; the others are measured all the same.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from .measure import Command, Cost
+from .places import BENCH, BUILD, NATIVE, ROOT, WORKLOADS
+from .session import Session
+from .tools import HEAPGLASS_ENV, Tool
+
+SOURCES = BENCH / "parts"
+PROGRAMS = BUILD / "parts"
+ALONE = Tool("part", env=HEAPGLASS_ENV | {"HEAPGLASS_SNAPSHOT": "0"}, is_rival=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A program, and what the numbers that it tells are."""
+
+    source: str
+    numbers: Mapping[str, str]  # name -> title
+
+    @property
+    def name(self) -> str:
+        return f"part-{self.source.replace('_', '-')}"
+
+
+PARTS = (
+    Part("stub", {"stub": "hook in and out"}),
+    Part("clock", {"clock": "time of an event", "clock_read": "... when the clock is read"}),
+    Part(
+        "ledger",
+        {
+            "ledger": "ledger, put and take",
+            "ledger_many": "... one of a million blocks, nothing in the cache",
+        },
+    ),
+    Part(
+        "counters",
+        {
+            "counters": "counters of a site, add and remove",
+            "counters_many": "... of one of a thousand sites",
+        },
+    ),
+    Part(
+        "peak",
+        {"peak": "live total and peak, up and down", "peak_shared": "... with a second thread"},
+    ),
+    Part(
+        "repeated",
+        {
+            "repeated": "malloc+free but for the real ones, repeated stack of five frames",
+            "repeated_frame": "... each frame more",
+        },
+    ),
+    Part(
+        "changed",
+        {
+            "changed": "the same, 256 stacks that part in 12 frames",
+            "changed_frame": "... each frame more",
+            "changed_many": "... 65,536 stacks that part in 16 frames",
+        },
+    ),
+    Part("walk", {"walk_frame": "whole walk, each frame", "walk_rest": "... the rest"}),
+    Part(
+        "new_site",
+        {
+            "new_site": "new site, 20 frames, the last one new",
+            "new_stack": "... all 20 new",
+        },
+    ),
+    Part(
+        "snapshot",
+        {
+            "snapshot_changed": "snapshot, each site that changed",
+            "snapshot_same": "... each that did not",
+        },
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """ns of one number of a part in all rounds, or why there are none."""
+
+    title: str
+    rounds: Sequence[float]
+    failure: str = ""
+
+    @property
+    def best(self) -> float:
+        return min(self.rounds)
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.rounds)
+
+
+def run_parts(parts: Sequence[Part], session: Session) -> list[Measured]:
+    failures = build(parts)
+    costs: dict[str, list[Cost]] = {part.name: [] for part in parts}
+    for _ in range(2 if session.plan.is_quick else 15):
+        for part in parts:
+            if part.name not in failures:
+                command = Command([str(PROGRAMS / part.source)])
+                costs[part.name].append(session.run_command(command, ALONE, session.plan.limits))
+    return [
+        measured(name, title, costs[part.name], failures.get(part.name, ""))
+        for part in parts
+        for name, title in part.numbers.items()
+    ]
+
+
+def measured(name: str, title: str, costs: Sequence[Cost], failure: str) -> Measured:
+    rounds = [cost.values[name] for cost in costs if name in cost.values]
+    failed = [cost.failure for cost in costs if cost.failure]
+    return Measured(title, rounds, failure or (failed or ["no number"])[0] if not rounds else "")
+
+
+def build(parts: Sequence[Part]) -> dict[str, str]:
+    """Compiles the parts; those that cannot be, by name, each with the reason."""
+    PROGRAMS.mkdir(parents=True, exist_ok=True)
+    archive = "../build/native/core.a"
+    subprocess.run(["make", "--silent", "-C", str(NATIVE), archive], check=True)
+    failures = {part.name: "does not build" for part in parts if not is_built(part)}
+    for name in failures:
+        print(f"{name} does not fit the library's headers any more", file=sys.stderr)
+    return failures
+
+
+def is_built(part: Part) -> bool:
+    """Compiled each time: what it depends on is the whole library."""
+    flags = (NATIVE / "compile.flags").read_text().split()
+    flags = [flag.replace("-Iinclude", f"-I{NATIVE}/include") for flag in flags]
+    places = [f"-I{directory}" for directory in (NATIVE / "src", WORKLOADS)]
+    files = [str(SOURCES / f"{part.source}.c"), str(ROOT / "build" / "native" / "core.a")]
+    program = str(PROGRAMS / part.source)
+    argv = ["cc", *flags, *places, "-o", program, *files, "-pthread"]
+    return subprocess.run(argv, check=False).returncode == 0
