@@ -26,7 +26,9 @@ LARGEST_FRAME = 2048
 LARGEST_HOT_FRAME = 256
 
 # The files whose functions run on every event; the rest run once a process, thread or module.
-HOT_NAMES = "hooks recorder recall locate path_index transcript walk stacks sites peak ledger large table"
+HOT_NAMES = (
+    "hooks recorder recall locate path_index transcript walk stacks sites peak ledger large table"
+)
 HOT_FILES = frozenset(f"{name}.c" for name in HOT_NAMES.split())
 
 # Arguments of execl and its kin become an array on the stack, as in libc.

@@ -6,6 +6,7 @@
 #define GROWTH_SHIFT 3u
 #define MAX_TABLES 5u /* each eight times the one before: enough for all nodes at half load */
 #define DROPPED 1u
+#define WAIT_FOR_HASH 1000u
 
 /* A slot is taken by its value and visible by its hash. It is never freed: what is dropped gets a
  * hash that no path has. */
@@ -15,8 +16,8 @@ struct slot {
 };
 
 /* An open-addressed table. Past half full it is followed by a larger one, into which the thread that
- * made it moves everything; until it is done a search looks in both. A path that another thread
- * enters in the old one meanwhile may be missed, and then gets a second node: see stacks.h. */
+ * made it moves everything; until it is done a search looks in both. Whoever changes the old one looks
+ * afterwards whether there is a new one, and changes that, too. */
 struct table {
     struct slot *slots;
     uint32_t mask;
@@ -31,16 +32,25 @@ static struct {
 
 static uint32_t first_slot(uint64_t hash) { return (uint32_t)(hash >> 32); }
 
+/* The hash of a slot that is taken, as soon as it is there. If the thread that took it is stopped just
+ * now it is not waited for: the path may then stand in the table twice, and the first one is found. */
+static uint64_t hash_of_taken(const struct slot *slot) {
+    uint64_t hash = hg_load_acquire(&slot->hash);
+    for (uint32_t i = 0; i < WAIT_FOR_HASH && !hash; i++) hash = hg_load_acquire(&slot->hash);
+    return hash;
+}
+
 /* Put a value into a table that has room. Returns the slot that holds the hash now: another thread
- * may have been quicker. (When both are at it at the same instant it may stand there twice; then
- * the first one is found from now on.) */
+ * may have been quicker. */
 static struct slot *put(struct table *table, uint64_t hash, uint64_t value) {
     uint32_t mask = hg_load(&table->mask);
     for (uint32_t i = first_slot(hash) & mask;; i = (i + 1) & mask) {
         struct slot *slot = &table->slots[i];
-        uint64_t seen = hg_load(&slot->value);
-        if (hg_load_acquire(&slot->hash) == hash) return slot;
-        if (seen || !hg_swap(&slot->value, &seen, value)) continue;
+        uint64_t none = 0;
+        if (!hg_swap(&slot->value, &none, value)) {
+            if (hash_of_taken(slot) == hash) return slot;
+            continue;
+        }
         hg_store_release(&slot->hash, hash);
         hg_add_shared(&table->filled, 1);
         return slot;
@@ -118,21 +128,36 @@ struct hg_path hg_path_find(uint64_t hash) {
     return slot ? read_value(hg_load_acquire(&slot->value)) : (struct hg_path){0};
 }
 
+/* Whether `count` is no longer that of the tables, now that what was changed can be seen. */
+static bool has_grown(uint32_t count) {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    return hg_load_acquire(&g_index.count) != count;
+}
+
 struct hg_path hg_path_enter(uint64_t hash, struct hg_path path) {
-    struct table *table = newest();
-    if (!table) return (struct hg_path){0};
     uint64_t value = path.node | (uint64_t)path.site << 32;
-    return read_value(hg_load_acquire(&put(table, hash, value)->value));
+    uint32_t count;
+    do {
+        struct table *table = newest();
+        if (!table) return (struct hg_path){0};
+        count = (uint32_t)(table - g_index.tables) + 1;
+        value = hg_load_acquire(&put(table, hash, value)->value);
+    } while (has_grown(count));
+    return read_value(value);
 }
 
 uint32_t hg_path_set_site(uint64_t hash, uint32_t site) {
-    struct slot *slot = find(hash);
-    if (!slot) return site;
-    uint64_t seen = hg_load_acquire(&slot->value);
-    while (!read_value(seen).site) {
-        if (hg_swap(&slot->value, &seen, seen | (uint64_t)site << 32)) return site;
-    }
-    return read_value(seen).site;
+    uint32_t count;
+    do {
+        count = hg_load_acquire(&g_index.count);
+        struct slot *slot = find(hash);
+        uint64_t seen = slot ? hg_load_acquire(&slot->value) : 0;
+        while (slot && !read_value(seen).site) {
+            if (hg_swap(&slot->value, &seen, seen | (uint64_t)site << 32)) break;
+        }
+        if (slot && read_value(seen).site) site = read_value(seen).site;
+    } while (has_grown(count));
+    return site;
 }
 
 void hg_path_expect(uint64_t hash) {

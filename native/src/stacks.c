@@ -114,6 +114,18 @@ static bool is_within(uint32_t node, uintptr_t start, uintptr_t end) {
 
 void hg_stacks_retire(uintptr_t start, uintptr_t end) { hg_path_drop(is_within, start, end); }
 
+#ifdef HG_CHECK_WALKS
+bool hg_stacks_are_same(uint32_t a, uint32_t b) {
+    const struct hg_site *one = hg_table_at(&g_stacks.sites, a);
+    const struct hg_site *other = hg_table_at(&g_stacks.sites, b);
+    uint32_t i = one->node, j = other->node;
+    for (; i && j && i != j; i = node_at(i)->parent, j = node_at(j)->parent) {
+        if (node_at(i)->address != node_at(j)->address) return false;
+    }
+    return i == j;
+}
+#endif
+
 uint32_t hg_stacks_nodes(void) { return hg_load(&g_header->nodes); }
 
 bool hg_stacks_start(void) {

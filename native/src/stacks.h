@@ -29,6 +29,11 @@ uint64_t hg_stacks_path(const uintptr_t *frames, uint32_t depth, uint32_t end);
  * the same addresses, reused by another object, become other nodes. */
 void hg_stacks_retire(uintptr_t start, uintptr_t end);
 
+#ifdef HG_CHECK_WALKS
+/* Test builds: whether two sites are of the same frames. */
+bool hg_stacks_are_same(uint32_t a, uint32_t b);
+#endif
+
 /* Nodes handed out so far. */
 uint32_t hg_stacks_nodes(void);
 
