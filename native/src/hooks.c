@@ -18,14 +18,17 @@
     hg_recorder_leave(thread);                                                          \
     return block
 
-/* malloc, calloc and free are nearly all there is, so they take the short way if they can, and are
- * laid out to save no register for anything else. glibc never calls us while it works; then the
- * thread is busy only while the recorder is, and what a signal handler does in between is an event
- * like any other. */
+/* malloc, calloc and free are nearly all there is, so they take the short way if they can. What they
+ * cannot do so they leave to a function that takes their place, by a jump: its frame is then theirs,
+ * and they have nothing to save for it.
+ *
+ * glibc never calls us while it works; so the thread is busy only while the recorder is, and what a
+ * signal handler does in between is an event like any other. */
 
-/* The end of malloc and calloc when the thread could not go the short way: it may be its first
- * event, or one inside another. */
-static HG_NOINLINE void *record_late(void *block, size_t size, const struct hg_frame *frame) {
+/* The end of malloc and calloc when the thread is not ready: it may be its first event, or one inside
+ * another. */
+static HG_NOINLINE void *record_late(void *block, size_t size) {
+    const struct hg_frame *frame = FRAME();
     struct hg_thread *thread = block ? hg_recorder_enter(frame, true) : NULL;
     if (!thread) return block;
     hg_recorder_allocated(thread, frame, block, size);
@@ -33,47 +36,54 @@ static HG_NOINLINE void *record_late(void *block, size_t size, const struct hg_f
     return block;
 }
 
-HG_INLINE void *record(void *block, size_t size, const struct hg_frame *frame) {
+/* ... when it is, and in the recorder. */
+static HG_NOINLINE void *record_generally(void *block, size_t size) {
     struct hg_thread *thread = tls_thread;
-    if (HG_UNLIKELY(!block || !hg_recorder_is_ready(thread))) {
-        block = record_late(block, size, frame);
-        KEEP_FRAME();
-        return block;
-    }
-    hg_thread_be(thread, HG_THREAD_IN_RECORDER, hg_frame_sp(frame));
-    void *recorded = hg_short_allocated(thread, frame, block, size);
-    if (HG_UNLIKELY(!recorded)) {
-        recorded = hg_recorder_allocated(thread, frame, block, size);
-        thread = tls_thread; /* rather than saved */
-    }
+    hg_recorder_allocated(thread, FRAME(), block, size);
     hg_recorder_leave(thread);
-    return recorded;
+    return block;
 }
 
-static HG_NOINLINE void *malloc_generally(size_t size, const struct hg_frame *frame) {
+/* ... when it was the only one, and raised the peak just as a second one started. */
+static HG_NOINLINE void *raise_again(void *block) {
+    struct hg_thread *thread = tls_thread;
+    hg_peak_raise_again(thread->clock.now);
+    hg_recorder_leave(thread);
+    return block;
+}
+
+HG_INLINE void *record(void *block, size_t size, const struct hg_frame *frame) {
+    struct hg_thread *thread = tls_thread;
+    if (HG_UNLIKELY(!block || !hg_recorder_is_ready(thread))) return record_late(block, size);
+    hg_thread_be(thread, HG_THREAD_IN_RECORDER, hg_frame_sp(frame));
+    switch (hg_short_allocated(thread, frame, block, size)) {
+    case HG_SHORT_NO: return record_generally(block, size);
+    case HG_SHORT_RAISE: return raise_again(block);
+    case HG_SHORT_DONE: break;
+    }
+    hg_recorder_leave(thread);
+    return block;
+}
+
+static HG_NOINLINE void *malloc_generally(size_t size) {
+    const struct hg_frame *frame = FRAME();
     ALLOCATE(g_real.malloc(size), size);
 }
 
 HG_EXPORT void *malloc(size_t size) {
-    const struct hg_frame *frame = FRAME();
-    if (HG_LIKELY(hg_glance(&g_is_short_way_open))) return record(g_real.malloc(size), size, frame);
-    void *block = malloc_generally(size, frame);
-    KEEP_FRAME();
-    return block;
+    if (HG_UNLIKELY(!hg_glance(&g_is_short_way_open))) return malloc_generally(size);
+    return record(g_real.malloc(size), size, FRAME());
 }
 
-static HG_NOINLINE void *calloc_generally(size_t count, size_t size, const struct hg_frame *frame) {
+static HG_NOINLINE void *calloc_generally(size_t count, size_t size) {
+    const struct hg_frame *frame = FRAME();
     ALLOCATE(g_real.calloc(count, size), count * size); /* overflow gives NULL */
 }
 
 HG_EXPORT void *calloc(size_t count, size_t size) {
-    const struct hg_frame *frame = FRAME();
-    if (HG_LIKELY(hg_glance(&g_is_short_way_open))) {
-        return record(g_real.calloc(count, size), count * size, frame);
-    }
-    void *block = calloc_generally(count, size, frame);
-    KEEP_FRAME();
-    return block;
+    if (HG_UNLIKELY(!hg_glance(&g_is_short_way_open))) return calloc_generally(count, size);
+    size_t bytes = count * size;
+    return record(g_real.calloc(count, size), bytes, FRAME());
 }
 
 /* A block nothing is known of may be from the time before the real allocator was found. */
@@ -82,8 +92,7 @@ static void release_unknown(void *block) {
 }
 
 /* The general way of a free, by a thread that has entered. */
-static HG_NOINLINE void release(struct hg_thread *thread, void *block,
-                                const struct hg_frame *frame) {
+static void release(struct hg_thread *thread, void *block, const struct hg_frame *frame) {
     bool known = hg_recorder_freeing(thread, frame, block);
     hg_thread_be(thread, HG_THREAD_IN_ALLOCATOR, hg_frame_sp(frame));
     if (HG_LIKELY(known)) g_real.free(block);
@@ -98,21 +107,23 @@ void hg_release(void *block, const struct hg_frame *frame) {
     else release_unknown(block);
 }
 
+static HG_NOINLINE void free_generally(void *block) {
+    hg_release(block, FRAME());
+    KEEP_FRAME();
+}
+
+static HG_NOINLINE void free_entered(void *block) {
+    release(tls_thread, block, FRAME());
+    KEEP_FRAME();
+}
+
 HG_EXPORT void free(void *block) {
     const struct hg_frame *frame = FRAME();
     struct hg_thread *thread = tls_thread;
-    if (HG_UNLIKELY(!block)) return;
-    if (HG_UNLIKELY(!hg_glance(&g_is_short_way_open) || !hg_recorder_is_ready(thread))) {
-        hg_release(block, frame);
-        KEEP_FRAME();
-        return;
-    }
+    bool is_short = hg_glance(&g_is_short_way_open) && hg_recorder_is_ready(thread);
+    if (HG_UNLIKELY(!block || !is_short)) return free_generally(block);
     hg_thread_be(thread, HG_THREAD_IN_RECORDER, hg_frame_sp(frame));
-    if (HG_UNLIKELY(!hg_short_freeing(thread, frame, block))) {
-        release(thread, block, frame);
-        KEEP_FRAME();
-        return;
-    }
+    if (HG_UNLIKELY(!hg_short_freeing(thread, frame, block))) return free_entered(block);
     hg_recorder_leave(thread);
     g_real.free(block);
 }

@@ -77,22 +77,16 @@ static HG_NOINLINE void arrive(struct hg_thread *thread, struct hg_counters *lin
     after_event(thread, entry.size, now);
 }
 
-void *hg_recorder_allocated(struct hg_thread *thread, const struct hg_frame *frame, void *block,
-                            size_t size) {
+void hg_recorder_allocated(struct hg_thread *thread, const struct hg_frame *frame, void *block,
+                           size_t size) {
     hg_thread_become(thread, HG_THREAD_IN_RECORDER);
     uint64_t now = event_time(thread);
     struct hg_block entry = {size, hg_locate_site(thread, frame, now), hg_clock_birth(now)};
     struct hg_counters *line = enter_block(thread, block, entry, now);
     hg_locate_keep_line(thread, frame, entry.site, line);
-    if (HG_UNLIKELY(!line)) return block;
+    if (HG_UNLIKELY(!line)) return;
     hg_ledger_look_at(thread->views, (uintptr_t)block);
     arrive(thread, line, block, entry);
-    return block;
-}
-
-void *hg_recorder_raise_again(const struct hg_thread *thread, void *block) {
-    hg_peak_raise_again(thread->clock.now);
-    return block;
 }
 
 struct hg_taken hg_recorder_take(struct hg_thread *thread, void *block) {

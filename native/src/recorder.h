@@ -32,10 +32,9 @@ HG_INLINE void hg_recorder_leave(struct hg_thread *thread) {
     hg_thread_be(thread, HG_THREAD_READY, 0);
 }
 
-/* The real allocator returned `block` for `size` bytes: the general way (see short_way.h). Returns
- * `block`. */
-void *hg_recorder_allocated(struct hg_thread *thread, const struct hg_frame *frame, void *block,
-                            size_t size);
+/* The real allocator returned `block` for `size` bytes: the general way (see short_way.h). */
+void hg_recorder_allocated(struct hg_thread *thread, const struct hg_frame *frame, void *block,
+                           size_t size);
 
 /* `block` is about to be given to the real free. Must come first: afterwards another thread may own
  * the address. False: nothing is known of it. */
@@ -60,9 +59,6 @@ void hg_recorder_resized(struct hg_thread *thread, const struct hg_frame *frame,
 
 /* ... or realloc failed and the block stays what it was. */
 void hg_recorder_kept(struct hg_thread *thread, void *block, const struct hg_taken *taken);
-
-/* The end of an event that raised the peak just as a second thread started. Returns `block`. */
-void *hg_recorder_raise_again(const struct hg_thread *thread, void *block);
 
 /* What the general way and the short one have in common. */
 

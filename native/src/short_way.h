@@ -15,24 +15,30 @@
 #include "recorder.h"
 #include "sites.h"
 
-/* The real allocator returned `block` for `size` bytes. Returns it; NULL: nothing was done. */
-HG_INLINE void *hg_short_allocated(struct hg_thread *thread, const struct hg_frame *frame,
-                                   void *block, size_t size) {
+enum hg_short {
+    HG_SHORT_NO, /* nothing was done */
+    HG_SHORT_DONE,
+    HG_SHORT_RAISE, /* done, but for hg_peak_raise_again() */
+};
+
+/* The real allocator returned `block` for `size` bytes. */
+HG_INLINE enum hg_short hg_short_allocated(struct hg_thread *thread, const struct hg_frame *frame,
+                                           void *block, size_t size) {
     size_t size_word = hg_real_size_word(block);
     /* Blocks of no size do not raise the total, and may so end a rise: see hg_peak_before(). */
-    if (HG_UNLIKELY(size - 1 >= HG_LEDGER_SMALL_LIMIT - 1)) return NULL;
-    if (HG_UNLIKELY(hg_real_is_mmapped(size_word))) return NULL;
+    if (HG_UNLIKELY(size - 1 >= HG_LEDGER_SMALL_LIMIT - 1)) return HG_SHORT_NO;
+    if (HG_UNLIKELY(hg_real_is_mmapped(size_word))) return HG_SHORT_NO;
     const struct hg_memory *m = hg_locate_quickly(thread, frame);
-    if (HG_UNLIKELY(!m)) return NULL;
+    if (HG_UNLIKELY(!m)) return HG_SHORT_NO;
     struct hg_counters *line = m->line;
     const struct hg_ledger_view *view = hg_ledger_view(thread->views, (uintptr_t)block);
-    if (HG_UNLIKELY(!hg_ledger_is_in_view(view, (uintptr_t)block))) return NULL;
+    if (HG_UNLIKELY(!hg_ledger_is_in_view(view, (uintptr_t)block))) return HG_SHORT_NO;
     uint64_t *record = hg_ledger_viewed(view, (uintptr_t)block);
-    if (HG_UNLIKELY(hg_glance(record))) return NULL;
-    if (HG_UNLIKELY(!hg_clock_serves(&thread->clock))) return NULL;
-    if (HG_UNLIKELY(!hg_peak_is_own(thread, (int64_t)size))) return NULL;
+    if (HG_UNLIKELY(hg_glance(record))) return HG_SHORT_NO;
+    if (HG_UNLIKELY(!hg_clock_serves(&thread->clock))) return HG_SHORT_NO;
+    if (HG_UNLIKELY(!hg_peak_is_own(thread, (int64_t)size))) return HG_SHORT_NO;
     if (HG_UNLIKELY(!hg_sites_is_usual(line, size) && !hg_sites_note_quickly(line, size))) {
-        return NULL;
+        return HG_SHORT_NO;
     }
 #ifdef HG_CHECK_WALKS
     hg_locate_check(thread, frame, m->site, thread->clock.now);
@@ -45,7 +51,7 @@ HG_INLINE void *hg_short_allocated(struct hg_thread *thread, const struct hg_fra
     hg_clock_serve(&thread->clock);
     hg_recorder_count_arrival(thread, size, hg_real_usable_by(size_word));
     thread->last = (struct hg_last){(uintptr_t)block, word, line};
-    return HG_LIKELY(hg_peak_rise(thread, size)) ? block : hg_recorder_raise_again(thread, block);
+    return HG_LIKELY(hg_peak_rise(thread, size)) ? HG_SHORT_DONE : HG_SHORT_RAISE;
 }
 
 /* The bucket of a block's lifetime, told by its record. */
