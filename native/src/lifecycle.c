@@ -274,6 +274,7 @@ static void take_last_snapshot(void) {
     hg_thread_be(thread, HG_THREAD_IN_RECORDER, (uintptr_t)__builtin_frame_address(0));
     hg_snapshots_take(thread, now);
     hg_threads_refresh(thread, now);
+    hg_threads_publish_all();
     hg_thread_be(thread, HG_THREAD_READY, 0);
 }
 

@@ -147,9 +147,20 @@ static struct hg_thread_record *new_record(const char *name) {
     return record;
 }
 
+/* Take over what the thread's walker counted. */
+static void publish_stats(struct hg_thread *thread) {
+    static const uint8_t walked[] = {HG_STAT_FRAMES, HG_STAT_RULE_MISSES, HG_STAT_FOREIGN_WALKS,
+                                     HG_STAT_SLOW_WALKS};
+    struct hg_thread_record *record = hg_load_acquire(&thread->record);
+    for (uint32_t i = 0; i < sizeof walked; i++) {
+        hg_store(&record->stats[walked[i]], hg_load(&thread->walker.stats[walked[i]]));
+    }
+}
+
 /* What the slot's last thread counted goes to the sums that outlive it; what it remembered of its
  * stack is of no use to another. */
 static void retire_thread(struct hg_thread *slot) {
+    publish_stats(slot);
     hg_peak_flush(slot->record);
     struct hg_totals last = totals_of(slot->record);
     add_totals(&g_threads.retired, &last);
@@ -194,19 +205,18 @@ struct hg_thread *hg_threads_attach(void) {
     return slot;
 }
 
-void hg_threads_publish_stats(struct hg_thread *thread) {
-    static const uint8_t walked[] = {HG_STAT_FRAMES, HG_STAT_RULE_MISSES, HG_STAT_FOREIGN_WALKS,
-                                     HG_STAT_SLOW_WALKS};
-    for (uint32_t i = 0; i < sizeof walked; i++) {
-        hg_store(&thread->record->stats[walked[i]], thread->walker.stats[walked[i]]);
-    }
-}
-
 void hg_threads_refresh(struct hg_thread *thread, uint64_t now_ns) {
     struct hg_thread_record *record = thread->record;
     char name[16] = "";
     hg_sys_thread_name(name);
     for (uint32_t i = 0; i < 15; i++) record->name[i] = name[i];
     hg_store(&record->last_seen, now_ns);
-    hg_threads_publish_stats(thread);
+    publish_stats(thread);
+}
+
+void hg_threads_publish_all(void) {
+    for (uint32_t i = 0, n = hg_load(&g_header->shards); i < n; i++) {
+        struct hg_thread *slot = hg_load_acquire(&g_threads.slots[i]);
+        if (slot) publish_stats(slot);
+    }
 }

@@ -87,9 +87,9 @@ int64_t hg_threads_unflushed(void);
 /* The counters of shard `number`, or NULL. Numbers go up to header.shards. */
 struct hg_table *hg_threads_shard(uint32_t number);
 
-/* Take over what the thread's walker counted. */
-void hg_threads_publish_stats(struct hg_thread *thread);
-/* ... and the thread's current name. */
+/* What all threads' walkers have counted, also those of threads that have ended. */
+void hg_threads_publish_all(void);
+/* What this thread's walker has counted, and the thread's current name. */
 void hg_threads_refresh(struct hg_thread *thread, uint64_t now_ns);
 
 /* The process's totals: the sum over all threads, dead ones included. */
