@@ -22,7 +22,7 @@ static void add_and_remove(long times) {
 int main(void) {
     g_thread = start_recording();
     for (uint32_t i = 0; i < SITES; i++) {
-        g_sites[i] = hg_stacks_site_of(hg_stacks_child(0, 4096 + i), 1, 0);
+        g_sites[i] = hg_stacks_site(&(uintptr_t){4096 + i}, 1, 0, 0);
     }
     tell("counters", ns_of(add_and_remove, 10240));
     g_mask = SITES - 1;

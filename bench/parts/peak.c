@@ -32,7 +32,7 @@ static void *enter_once(void *unused) {
 
 int main(void) {
     g_thread = start_recording();
-    uint32_t site = hg_stacks_site_of(hg_stacks_child(0, 4096), 1, 0);
+    uint32_t site = hg_stacks_site(&(uintptr_t){4096}, 1, 0, 0);
     g_line = hg_sites_line(&g_thread->counters, site);
     move(1 << 30); /* far above what follows */
     move(-(1 << 30));

@@ -33,7 +33,7 @@ static double best_snapshot(int is_changed) {
 int main(void) {
     g_thread = start_recording();
     for (uint32_t i = 0; i < SITES; i++) {
-        g_sites[i] = hg_stacks_site_of(hg_stacks_child(0, 4096 + i), 1, 0);
+        g_sites[i] = hg_stacks_site(&(uintptr_t){4096 + i}, 1, 0, 0);
     }
     tell("snapshot_changed", best_snapshot(1));
     tell("snapshot_same", best_snapshot(0));
