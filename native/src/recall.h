@@ -17,7 +17,7 @@
 
 #define HG_MEMORY_BITS 9u
 #define HG_MEMORIES (1u << HG_MEMORY_BITS)
-#define HG_MEMORY_WORDS 112u /* even: words are looked at in pairs */
+#define HG_MEMORY_WORDS 240u /* even: words are looked at in pairs */
 #define HG_STACK_BITS 12u
 
 /* Two words of a stack, and where they were read, from the caller's stack pointer. */

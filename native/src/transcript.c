@@ -7,10 +7,6 @@
 
 #define WAY_RULE (HG_WAY_TIED - 1)
 
-_Static_assert(sizeof(struct hg_step) * HG_TRANSCRIPT_DEPTH <=
-                   sizeof((struct hg_walker *)0)->frames[0] * HG_MAX_DEPTH,
-               "a walk's steps fit where its frames go");
-
 HG_INLINE bool is_realigned(const struct hg_step *step) {
     return hg_rule_kind(step->way & WAY_RULE) == HG_RULE_REALIGNED;
 }
@@ -155,16 +151,14 @@ static bool is_native(const struct hg_walker *walker, uintptr_t sp) {
 
 uint64_t hg_transcript_walk(struct hg_transcript *t, struct hg_walker *walker,
                             const struct hg_caller *caller, uint32_t limit) {
-    struct hg_step *fresh = (struct hg_step *)walker->frames; /* free until the next full walk */
     uint32_t met = 0;
     if (!is_native(walker, caller->sp)) return 0;
-    if (limit > HG_TRANSCRIPT_DEPTH) limit = HG_TRANSCRIPT_DEPTH;
-    uint32_t count = walk_to_meet(t, caller, walker, limit, fresh, &met);
+    uint32_t count = walk_to_meet(t, caller, walker, limit, t->found, &met);
     if (count == UINT32_MAX || met + count > limit) {
         t->depth = 0;
         return 0;
     }
-    rebuild(t, met, fresh, count);
+    rebuild(t, met, t->found, count);
     walker->stats[HG_STAT_FRAMES] += count;
     return t->steps[t->depth - 1].path;
 }
@@ -187,6 +181,7 @@ static bool teach_way(struct hg_memory *memory, const struct hg_step *step,
 
 void hg_transcript_teach(const struct hg_transcript *t, struct hg_recall *recall, uint32_t site) {
     const struct hg_step *step = &t->steps[t->depth - 1];
+    if (t->depth > HG_MEMORY_WORDS) return;
     struct hg_caller caller = {step->pc, step->sp, step->bp};
     struct hg_memory *memory = hg_recall_begin(recall, &caller, step->way & HG_WAY_NEEDS_BP);
     for (; step > t->steps; step--) {

@@ -14,8 +14,6 @@
 #include "recall.h"
 #include "walk.h"
 
-#define HG_TRANSCRIPT_DEPTH 512u
-
 /* A frame: its caller returns to `pc` with the stack pointer at `sp` and rbp being `bp`; the word
  * below sp holds pc. */
 struct hg_step {
@@ -30,9 +28,10 @@ struct hg_step {
 #define HG_WAY_NEEDS_BP (1u << 31) /* it, or a further one outwards, hangs on this frame's rbp */
 
 struct hg_transcript {
-    uint32_t depth;                            /* frames; 0: nothing is known */
-    uint32_t fresh;                            /* of them, the innermost, new in the last walk */
-    struct hg_step steps[HG_TRANSCRIPT_DEPTH]; /* outermost first */
+    uint32_t depth;                     /* frames; 0: nothing is known */
+    uint32_t fresh;                     /* of them, the innermost, new in the last walk */
+    struct hg_step steps[HG_MAX_DEPTH]; /* outermost first */
+    struct hg_step found[HG_MAX_DEPTH]; /* by a walk under way, innermost first */
 };
 
 /* Walk the stack at `caller` until it meets what is standing of the last walk. Returns the hash of
