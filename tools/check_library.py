@@ -27,7 +27,8 @@ LARGEST_HOT_FRAME = 256
 
 # The files whose functions run on every event; the rest run once a process, thread or module.
 HOT_NAMES = (
-    "hooks recorder recall locate path_index transcript walk stacks sites peak ledger large table"
+    "hooks light recorder sampled sampler weight filter tally"
+    " recall locate path_index transcript walk stacks sites peak ledger large table"
 )
 HOT_FILES = frozenset(f"{name}.c" for name in HOT_NAMES.split())
 
@@ -71,6 +72,12 @@ DYNAMIC_TLS = re.compile(r"R_\w+_(DTPMOD|DTPOFF|TLSDESC|TLS_DTP)\w*")
 OWN_FRAME = "mov    %rsp,%rbp"
 TAIL_CALL = re.compile(r"jmp +[0-9a-f]+ <([^+>]+)")
 TRANSFER = re.compile(r"(j\w+|call|ret)\b")
+# A hook in another one's place must be jumped to: called, it would find that one's frame.
+HOOKS = "malloc calloc aligned_alloc memalign valloc pvalloc posix_memalign realloc free".split()
+STAND_IN_HOOKS = frozenset(
+    prefix + name for name in HOOKS for prefix in ("exact_", "slow_", "hg_light_", "hg_other_")
+)
+CALL = re.compile(r"call +[0-9a-f]+ <([^+>]+)>")
 FRAME_ARGUMENT = re.compile(r"mov +%rbp,%(rdi|rsi|rdx|rcx|r8|r9)$")
 
 
@@ -181,6 +188,18 @@ def gives_frame_away(name: str, instructions: list[str]) -> bool:
     return False
 
 
+def check_jumps(library: Path) -> Iterator[str]:
+    found = set()
+    for name, instructions in functions(library):
+        found.add(name)
+        for line in instructions:
+            call = CALL.match(line)
+            if call and call[1] in STAND_IN_HOOKS:
+                yield f"{name} calls {call[1]}, which must be jumped to"
+    for name in sorted(STAND_IN_HOOKS - found):
+        yield f"has no function {name}"
+
+
 def check_code(library: Path) -> Iterator[str]:
     for name, instructions in functions(library):
         # A trap is abort() by another name.
@@ -220,8 +239,18 @@ def build(directory: Path) -> Path:
 
 
 def check_library(library: Path) -> Iterator[str]:
-    for check in (check_exports, check_imports, check_thread_local, check_linking, check_code):
+    for check in CHECKS:
         yield from check(library)
+
+
+CHECKS = (
+    check_exports,
+    check_imports,
+    check_thread_local,
+    check_linking,
+    check_code,
+    check_jumps,
+)
 
 
 def main(arguments: list[str]) -> int:

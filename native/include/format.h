@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define HG_MAGIC UINT64_C(0x0a736c6770616568) /* the bytes "heapgls\n" */
-#define HG_FORMAT_VERSION 1u
+#define HG_FORMAT_VERSION 2u                  /* 2: sampling, pauses */
 
 #define HG_PAGE 4096u
 #define HG_STEP 65536u /* extents are whole steps, aligned to a step */
@@ -105,12 +105,14 @@ enum hg_kind {
     HG_KIND_LARGE = 10,
     HG_KIND_TIMELINE = 11,
     HG_KIND_SNAPSHOTS = 12,
+    HG_KIND_SAMPLES = 13,
+    HG_KIND_MODES = 14,
 };
 
-/* One extent. `first` is the index of its first record (NODES, SITES, MODULES, THREADS, COUNTERS:
- * the site id; HISTOGRAMS), the offset of its first byte (STRINGS), the heap address it starts to
+/* One extent. `first` is the index of its first record (NODES, SITES, MODULES, THREADS, COUNTERS
+ * and SAMPLES: the site id; HISTOGRAMS, MODES), the offset of its first byte (STRINGS), the heap address it starts to
  * cover (LEDGER), the segment number (LARGE) or the arena number 0 or 1 (TIMELINE, SNAPSHOTS).
- * `owner` is the shard (COUNTERS), else 0. */
+ * `owner` is the shard (COUNTERS, SAMPLES), else 0. */
 struct hg_extent {
     uint32_t kind;
     uint32_t owner;
@@ -168,6 +170,11 @@ enum hg_pseudo {
     HG_PSEUDO_BAD_RULE = 4, /* unwind information not understood */
     HG_PSEUDO_OTHER = 5,    /* "all other stacks": the call tree is full */
 };
+/* A stack whose blocks were sampled is a site of its own: its innermost node is no frame but
+ * HG_PSEUDO_SAMPLED plus the interval's logarithm; the stack proper begins at that node's parent. */
+#define HG_PSEUDO_SAMPLED 64u
+#define HG_SAMPLE_SHIFT_LEAST 8u /* intervals are powers of two, from 256 bytes */
+#define HG_SAMPLE_SHIFT_MOST 30u /* to 1 GiB */
 #define HG_PSEUDO_END 4096u
 
 /* A site: a distinct stack. Site 0 is no site; site 1 stands for all stacks that found no room.
@@ -207,6 +214,24 @@ struct hg_counters {
 };
 #define HG_COUNTERS_PER_EXTENT 512u
 
+/* Of a sampled site, hg_counters.allocations, frees and saved_blocks, here and in snapshots, are
+ * estimates in this fraction of a block; bytes_* and saved_bytes are estimated bytes; all else
+ * (temporary, realloc_*, histograms, lifetimes) counts the samples themselves. */
+#define HG_BLOCK_FRACTION 1024u
+
+/* Beside one sampled site's counters in one shard: how many blocks the estimates rest on, and the
+ * estimated variance of these, of what was allocated less what was freed = of what is live. A block
+ * of size s, taken with probability 1/w, adds w^2 - w to that of blocks, in 1/65536ths, low word
+ * first; and s^2 (w^2 - w) to that of bytes, in units of (interval/256)^2. */
+struct hg_samples {
+    uint64_t allocated;
+    uint64_t freed;
+    uint64_t allocated_blocks_variance[2];
+    uint64_t freed_blocks_variance[2];
+    uint64_t allocated_bytes_variance;
+    uint64_t freed_bytes_variance;
+};
+
 /* Log2 buckets: bucket 0 holds the value 0, bucket b the values in [2^(b-1), 2^b); the last one
  * everything above. Sizes in bytes, lifetimes in ticks. A line's histogram counts only the values
  * outside the line's own bucket (size_bucket, lifetime_bucket); all others, and most lines have no
@@ -218,7 +243,8 @@ struct hg_histogram {
 
 /* The ledger: one 8-byte record per granule (header.granule_shift) of heap, at the granule in
  * which a live block starts:  size:16 | half:1 | birth:25 | site:22 (low bits first). `half` is 1
- * when the block starts in the middle of its granule. Zero: no block starts here. Blocks of 64 KiB and more, and blocks at addresses above 2^47, are in LARGE. */
+ * when the block starts in the middle of its granule. Zero: no block starts here. Blocks
+ * of 64 KiB and more, sampled blocks, and blocks at addresses above 2^47, are in LARGE. */
 #define HG_LEDGER_SIZE_BITS 16u
 #define HG_LEDGER_HALF_BITS 1u
 #define HG_LEDGER_BIRTH_BITS 25u
@@ -299,6 +325,28 @@ struct hg_snapshot {
     struct hg_point totals;
 };
 
+/* A change of how events are recorded, and why. Visible when `mode` is non-zero. */
+enum hg_mode {
+    HG_MODE_EXACT = 1,
+    HG_MODE_SAMPLED = 2,
+    HG_MODE_PAUSED = 3,
+};
+enum hg_change_reason {
+    HG_CHANGE_START = 1,  /* as it was asked for when the program began */
+    HG_CHANGE_ASKED = 2,  /* the program called heapglass_pause() or heapglass_resume() */
+    HG_CHANGE_OVER = 3,   /* recording cost more than the budget: cost_ppm */
+    HG_CHANGE_WITHIN = 4, /* it cost so little that more may be recorded */
+};
+struct hg_mode_change {
+    uint64_t time;         /* ns since start */
+    uint64_t sample_bytes; /* the interval from then on; 0: exact */
+    uint32_t mode;         /* enum hg_mode, from then on */
+    uint32_t reason;       /* enum hg_change_reason */
+    uint32_t cost_ppm;     /* what recording took of the program's processor time, measured; or 0 */
+    uint32_t reserved;
+};
+#define HG_MODE_CHANGES 2048u /* are kept; later ones are only counted */
+
 /* ---- header -------------------------------------------------------------------------------- */
 
 struct hg_header {
@@ -333,7 +381,7 @@ struct hg_header {
     uint32_t depth_limit;
     uint64_t snapshot_interval_ns;
     uint64_t snapshot_churn_bytes; /* 0: by time only */
-    uint64_t sample_bytes;         /* 0: exact */
+    uint64_t sample_bytes;         /* the interval now; 0: exact */
     uint64_t memory_budget;        /* 0: none */
     uint64_t session;              /* shared by all processes of one `heapglass run` */
 
@@ -372,12 +420,23 @@ struct hg_header {
     uint32_t command_line_cut; /* 1 when arguments are missing */
     char allocator[64];        /* file name of the object the real malloc is in */
     char options[256];         /* HEAPGLASS_* as given, NUL-separated */
+
+    /* since version 2 */
+    uint32_t mode;         /* enum hg_mode, now */
+    uint32_t mode_changes; /* so far, the start not being one unless it was not exact */
+    uint64_t paused_ns;    /* in all, but for the pause under way */
+    uint64_t paused_since; /* ns since start, plus 1, of the pause under way; 0: there is none */
+    uint32_t budget_ppm;   /* of processor time, that the mode is chosen by; 0: none */
+    uint32_t reserved;
 };
 
 #define HG_FLAG_FORKED 1u      /* forked without exec from a recorded process */
 #define HG_FLAG_NO_POPULATE 2u /* kernel without MADV_POPULATE_WRITE: space was reserved up front */
 #define HG_FLAG_MULTI_THREADED 4u /* more than one thread was seen */
 #define HG_FLAG_TRUNCATED 8u      /* cut to what is used */
+/* Not every block's requested size is known when it is freed: usable bytes are what is live in
+ * hg_point and at the peak; hg_thread_record.bytes_freed and temporary say nothing. */
+#define HG_FLAG_USABLE 16u
 
 #if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 _Static_assert(sizeof(struct hg_extent) == 32, "extent");
@@ -386,6 +445,8 @@ _Static_assert(sizeof(struct hg_module) == 112, "module");
 _Static_assert(sizeof(struct hg_node) == 16, "node");
 _Static_assert(sizeof(struct hg_site) == 16, "site");
 _Static_assert(sizeof(struct hg_counters) == 128, "counters");
+_Static_assert(sizeof(struct hg_samples) == 64, "samples");
+_Static_assert(sizeof(struct hg_mode_change) == 32, "mode change");
 _Static_assert(sizeof(struct hg_histogram) == 384, "histogram");
 _Static_assert(sizeof(struct hg_large) == 32, "large");
 _Static_assert(sizeof(struct hg_thread_record) == 512, "thread");

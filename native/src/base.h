@@ -43,6 +43,25 @@
 #define hg_glance(p) (*(p))
 #endif
 
+/* Add to, or take from, a counter that a signal handler may change too: surely one instruction, or
+ * atomic. The second tells whether the result is below zero. */
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#define hg_add_at_once(p, v) \
+    __asm__ volatile("addq %1, %0" : "+m"(*(p)) : "er"((uint64_t)(v)) : "cc")
+#define hg_subtract_at_once(p, v)                             \
+    ({                                                        \
+        bool is_below_zero;                                   \
+        __asm__ volatile("subq %2, %0"                        \
+                         : "+m"(*(p)), "=@ccs"(is_below_zero) \
+                         : "er"((uint64_t)(v))                \
+                         : "cc");                             \
+        is_below_zero;                                        \
+    })
+#else
+#define hg_add_at_once(p, v) hg_add_shared((p), (v))
+#define hg_subtract_at_once(p, v) (hg_add_shared((p), -(int64_t)(v)) < (int64_t)(v))
+#endif
+
 #define HG_MAX_DEPTH 4096u
 #define HG_ADDRESS_BITS 47u
 

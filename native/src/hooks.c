@@ -1,13 +1,30 @@
 /* The exported allocator functions: enter, the real call, one report, leave. Nothing else.
  *
- * Asking for its frame address makes a hook keep a frame pointer; behind it lie the caller's
- * registers, so our own frames never need unwinding. */
+ * Each is a jump: to a function that is the hook proper, in its place, or, unless every event is
+ * recorded, to one in light.c. (As one function it would save the registers of all.) Asking for its
+ * frame address makes a hook keep a frame pointer; behind it lie the caller's registers, so our own
+ * frames never need unwinding. */
 #include <errno.h>
 #include <stddef.h>
 
+#include "light.h"
+#include "mode.h"
 #include "real.h"
 #include "release.h"
 #include "short_way.h"
+
+/* The exported function `name`, and the head of its hook proper. While recording is paused an
+ * allocation is a jump to the real one; what is freed may have been recorded before. */
+#define HOOK(type, name, parameters, arguments, is_passed_on)                       \
+    static HG_NOINLINE type exact_##name parameters;                                \
+    HG_EXPORT type name parameters {                                                \
+        uint32_t mode = hg_mode();                                                  \
+        if (HG_LIKELY(mode == HG_MODE_EXACT)) return exact_##name arguments;        \
+        if (mode == HG_MODE_SAMPLED) return hg_light_##name arguments;              \
+        if (mode == HG_MODE_PAUSED && (is_passed_on)) return g_real.name arguments; \
+        return hg_other_##name arguments;                                           \
+    }                                                                               \
+    static type exact_##name parameters
 
 /* An allocating hook: `call` gives the block or NULL, `bytes` is what was asked for. */
 #define ALLOCATE(call, bytes)                                                           \
@@ -70,7 +87,7 @@ static HG_NOINLINE void *malloc_generally(size_t size) {
     ALLOCATE(g_real.malloc(size), size);
 }
 
-HG_EXPORT void *malloc(size_t size) {
+HOOK(void *, malloc, (size_t size), (size), true) {
     if (HG_UNLIKELY(!hg_glance(&g_is_short_way_open))) return malloc_generally(size);
     return record(g_real.malloc(size), size, FRAME());
 }
@@ -80,7 +97,7 @@ static HG_NOINLINE void *calloc_generally(size_t count, size_t size) {
     ALLOCATE(g_real.calloc(count, size), count * size); /* overflow gives NULL */
 }
 
-HG_EXPORT void *calloc(size_t count, size_t size) {
+HOOK(void *, calloc, (size_t count, size_t size), (count, size), true) {
     if (HG_UNLIKELY(!hg_glance(&g_is_short_way_open))) return calloc_generally(count, size);
     size_t bytes = count * size;
     return record(g_real.calloc(count, size), bytes, FRAME());
@@ -117,7 +134,7 @@ static HG_NOINLINE void free_entered(void *block) {
     KEEP_FRAME();
 }
 
-HG_EXPORT void free(void *block) {
+HOOK(void, free, (void *block), (block), hg_light_is_unknown(block)) {
     const struct hg_frame *frame = FRAME();
     struct hg_thread *thread = tls_thread;
     bool is_short = hg_glance(&g_is_short_way_open) && hg_recorder_is_ready(thread);
@@ -128,27 +145,28 @@ HG_EXPORT void free(void *block) {
     g_real.free(block);
 }
 
-HG_EXPORT void *aligned_alloc(size_t alignment, size_t size) {
+HOOK(void *, aligned_alloc, (size_t alignment, size_t size), (alignment, size), true) {
     const struct hg_frame *frame = FRAME();
     ALLOCATE(g_real.aligned_alloc(alignment, size), size);
 }
 
-HG_EXPORT void *memalign(size_t alignment, size_t size) {
+HOOK(void *, memalign, (size_t alignment, size_t size), (alignment, size), true) {
     const struct hg_frame *frame = FRAME();
     ALLOCATE(g_real.memalign(alignment, size), size);
 }
 
-HG_EXPORT void *valloc(size_t size) {
+HOOK(void *, valloc, (size_t size), (size), true) {
     const struct hg_frame *frame = FRAME();
     ALLOCATE(g_real.valloc(size), size);
 }
 
-HG_EXPORT void *pvalloc(size_t size) {
+HOOK(void *, pvalloc, (size_t size), (size), true) {
     const struct hg_frame *frame = FRAME();
     ALLOCATE(g_real.pvalloc(size), size);
 }
 
-HG_EXPORT int posix_memalign(void **out, size_t alignment, size_t size) {
+HOOK(int, posix_memalign, (void **out, size_t alignment, size_t size), (out, alignment, size),
+     true) {
     const struct hg_frame *frame = FRAME();
     struct hg_thread *thread = hg_recorder_enter(frame, true);
     int result = g_real.posix_memalign(out, alignment, size);
@@ -158,24 +176,24 @@ HG_EXPORT int posix_memalign(void **out, size_t alignment, size_t size) {
     return result;
 }
 
-HG_EXPORT void cfree(void *block) {
-    const struct hg_frame *frame = FRAME();
-    hg_release(block, frame);
-    KEEP_FRAME();
+/* The others have nothing to add to it; each is a jump there. */
+HG_INLINE void free_any(void *block) {
+    uint32_t mode = hg_mode();
+    if (HG_LIKELY(mode == HG_MODE_EXACT)) exact_free(block);
+    else if (mode == HG_MODE_SAMPLED) hg_light_free(block);
+    else hg_other_free(block); /* paused too */
 }
 
+HG_EXPORT void cfree(void *block) { free_any(block); }
+
 HG_EXPORT void free_sized(void *block, size_t size) {
-    const struct hg_frame *frame = FRAME();
     (void)size;
-    hg_release(block, frame);
-    KEEP_FRAME();
+    free_any(block);
 }
 
 HG_EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size) {
-    const struct hg_frame *frame = FRAME();
     (void)alignment, (void)size;
-    hg_release(block, frame);
-    KEEP_FRAME();
+    free_any(block);
 }
 
 /* realloc and reallocarray after their special cases: `from` and `size` are not zero. */
@@ -228,7 +246,7 @@ static void *reallocate(void *from, size_t size, const struct hg_frame *frame) {
     return HG_LIKELY(size) ? resize(from, size, frame) : resize_to_zero(from, frame);
 }
 
-HG_EXPORT void *realloc(void *from, size_t size) {
+HOOK(void *, realloc, (void *from, size_t size), (from, size), hg_light_is_unknown(from)) {
     const struct hg_frame *frame = FRAME();
     void *to = reallocate(from, size, frame);
     KEEP_FRAME();
@@ -241,10 +259,10 @@ HG_EXPORT void *reallocarray(void *from, size_t count, size_t size) {
         errno = ENOMEM;
         return NULL;
     }
-    const struct hg_frame *frame = FRAME();
-    void *to = reallocate(from, bytes, frame);
-    KEEP_FRAME();
-    return to;
+    uint32_t mode = hg_mode();
+    if (HG_LIKELY(mode == HG_MODE_EXACT)) return exact_realloc(from, bytes);
+    if (mode == HG_MODE_SAMPLED) return hg_light_realloc(from, bytes);
+    return hg_other_realloc(from, bytes);
 }
 
 HG_EXPORT size_t malloc_usable_size(void *block) {

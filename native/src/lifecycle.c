@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "ledger.h"
+#include "mode.h"
 #include "modules.h"
 #include "naming.h"
 #include "options.h"
@@ -105,7 +106,7 @@ static void fill_header(void) {
 
 static bool start_tables(void) {
     hg_peak_start();
-    return hg_stacks_start() && hg_sites_start() && hg_threads_start() &&
+    return hg_mode_start() && hg_stacks_start() && hg_sites_start() && hg_threads_start() &&
            hg_ledger_start(hg_real_granule_shift()) && hg_snapshots_start() && hg_modules_start() &&
            hg_walk_start();
 }
@@ -161,11 +162,13 @@ static void start(void) {
     bool wanted = g_was_recording ? g_options.follow : hg_options_read();
     if (wanted && !is_privileged()) {
         hg_sys_start_maps();
-        if (!have_gate()) HG_SAY("the kernel refuses memory; this process is not recorded");
+        if (!have_gate() || !hg_mode_prepare())
+            HG_SAY("the kernel refuses memory; this process is not recorded");
         else started = start_recording();
         g_was_recording |= started;
     }
     hg_store_release(&gate()->phase, started ? RECORDING : OFF);
+    hg_mode_begin(started);
     if (started) hg_add_shared(&g_header->losses[HG_LOSS_EARLY], hg_exchange(&gate()->early, 0));
 }
 
@@ -239,6 +242,13 @@ static struct hg_thread *join(bool allocates) {
     return thread;
 }
 
+bool hg_lifecycle_start(void) {
+    uint64_t signals = hg_sys_block_signals();
+    bool is_recording = be_started(true);
+    hg_sys_restore_signals(signals);
+    return is_recording;
+}
+
 struct hg_thread *hg_lifecycle_enter_slow(const struct hg_frame *frame, bool allocates) {
     struct hg_thread *thread = tls_thread;
     uint32_t state = hg_thread_state(thread);
@@ -272,6 +282,7 @@ static void take_last_snapshot(void) {
     if (hg_thread_state(thread) != HG_THREAD_READY) return;
     uint64_t now = hg_clock_now();
     hg_thread_be(thread, HG_THREAD_IN_RECORDER, (uintptr_t)__builtin_frame_address(0));
+    if (hg_mode_is_light()) hg_tally_settle(thread);
     hg_snapshots_take(thread, now);
     hg_threads_refresh(thread, now);
     hg_threads_publish_all();

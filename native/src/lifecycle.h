@@ -17,6 +17,9 @@
  * start a recording. */
 struct hg_thread *hg_lifecycle_enter_slow(const struct hg_frame *frame, bool allocates);
 
+/* Start a recording if that is due; true while this process is being recorded. */
+bool hg_lifecycle_start(void);
+
 /* True while this process is being recorded. */
 bool hg_lifecycle_is_recording(void);
 

@@ -9,6 +9,8 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
+#include "light.h"
+#include "mode.h"
 #include "release.h"
 
 typedef void *(*function)();
@@ -90,25 +92,25 @@ __attribute__((constructor)) static void look_up(void) {
 HG_INLINE bool is_ours(uint32_t number) { return hg_load(&g_are_allocators) || !next(number); }
 
 /* Each is a jump: on to the runtime's, or to a function that is the hook proper, in its place. */
-#define NEW(name, parameters, arguments, call)                                  \
-    static HG_NOINLINE void *own##name parameters {                             \
-        const struct hg_frame *frame = FRAME();                                 \
-        struct hg_thread *thread = hg_recorder_enter(frame, true);              \
-        void *block = call;                                                     \
-        if (thread && block) hg_recorder_allocated(thread, frame, block, size); \
-        if (thread) hg_recorder_leave(thread);                                  \
-        if (block || !next(NUMBER_##name)) return block;                        \
-        return ((void *(*)parameters)next(NUMBER_##name))arguments;             \
-    }                                                                           \
-    HG_EXPORT void *name parameters {                                           \
-        if (HG_UNLIKELY(is_ours(NUMBER_##name))) return own##name arguments;    \
-        return ((void *(*)parameters)g_next[NUMBER_##name])arguments;           \
+#define NEW(name, parameters, arguments, call)                                        \
+    static HG_NOINLINE void *own##name parameters {                                   \
+        const struct hg_frame *frame = FRAME();                                       \
+        bool is_paused = hg_mode() == HG_MODE_PAUSED;                                 \
+        struct hg_thread *thread = is_paused ? NULL : hg_recorder_enter(frame, true); \
+        void *block = call;                                                           \
+        hg_light_report(thread, frame, block, size);                                  \
+        if (block || !next(NUMBER_##name)) return block;                              \
+        return ((void *(*)parameters)next(NUMBER_##name))arguments;                   \
+    }                                                                                 \
+    HG_EXPORT void *name parameters {                                                 \
+        if (HG_UNLIKELY(is_ours(NUMBER_##name))) return own##name arguments;          \
+        return ((void *(*)parameters)g_next[NUMBER_##name])arguments;                 \
     }
 
 #define DELETE(name, parameters, arguments)                                 \
     static HG_NOINLINE void own##name(void *block) {                        \
         const struct hg_frame *frame = FRAME();                             \
-        hg_release(block, frame);                                           \
+        hg_light_release(block, frame);                                     \
         KEEP_FRAME();                                                       \
     }                                                                       \
     HG_EXPORT void name parameters {                                        \

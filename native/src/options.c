@@ -100,6 +100,55 @@ static uint64_t number(const char *name, reader read, uint64_t fallback, uint64_
     return fallback;
 }
 
+#define BUDGET_DEFAULT 30000u /* ppm */
+
+/* A percentage, with or without its sign and a fraction, as parts per million. */
+static bool read_percentage(const char *text, uint64_t *out) {
+    uint64_t whole = 0, fraction = 0, scale = 10000;
+    if (!read_digits(&text, &whole) || whole > 100000) return false;
+    if (*text == '.') {
+        for (text++; *text >= '0' && *text <= '9'; text++) {
+            scale /= 10;
+            fraction += (uint64_t)(*text - '0') * scale;
+        }
+    }
+    *out = whole * 10000 + fraction;
+    return !*text || (*text == '%' && !text[1]);
+}
+
+static bool is_word(const char *text, const char *word) {
+    while (text && *word && *text == *word) text++, word++;
+    return text && !*word && !*text;
+}
+
+/* The interval: whole, a power of two, or made one. */
+static uint32_t read_shift(void) {
+    uint64_t low = 1u << HG_SAMPLE_SHIFT_LEAST, high = 1u << HG_SAMPLE_SHIFT_MOST, bytes;
+    if (is_word(hg_options_env("HEAPGLASS_SAMPLE"), "0")) return 0;
+    bytes = number("HEAPGLASS_SAMPLE", read_size, 0, low, high, "auto, or a size from 256 to 1G");
+    if (!bytes) return 0;
+    uint32_t shift = hg_bit_width(bytes - 1);
+    if (bytes != UINT64_C(1) << shift && !g_options.quiet) {
+        HG_SAY("HEAPGLASS_SAMPLE=", hg_options_env("HEAPGLASS_SAMPLE"),
+               " is rounded up to a power of two");
+    }
+    return shift;
+}
+
+/* A budget asks for `auto`, and `auto` has one. */
+static void read_sampling(struct hg_options *o) {
+    const char *sample = hg_options_env("HEAPGLASS_SAMPLE");
+    bool is_auto = is_word(sample, "auto"), is_given = sample && *sample && !is_auto;
+    const char *expected = "a percentage such as 3% or 0.5%";
+    uint32_t asked =
+        (uint32_t)number("HEAPGLASS_BUDGET", read_percentage, 0, 100, 1000000000, expected);
+    o->sample_shift = is_given ? read_shift() : 0;
+    o->budget_ppm = is_given ? 0 : asked;
+    if (is_auto && !asked) o->budget_ppm = BUDGET_DEFAULT;
+    o->paused = number("HEAPGLASS_PAUSED", read_switch, 0, 0, 1, "0 or 1");
+    o->seed = number("HEAPGLASS_SEED", read_count, 0, 0, UINT64_MAX, "a whole number");
+}
+
 bool hg_options_read(void) {
     if (!environ) return false;
     struct hg_options *o = &g_options;
@@ -116,6 +165,7 @@ bool hg_options_read(void) {
                             "a size such as 1048576 or 64M (0: none)");
     o->memory_budget = number("HEAPGLASS_MEMORY", read_size, 0, 4 << 20, UINT64_MAX,
                               "a size of at least 4M such as 64M");
+    read_sampling(o);
     o->session = number("HEAPGLASS_SESSION", read_hex, 0, 0, UINT64_MAX, "16 hexadecimal digits");
     return true;
 }

@@ -13,6 +13,10 @@ struct hg_options {
     uint64_t snapshot_ns;   /* between snapshots; 0: none by time */
     uint64_t churn_bytes;   /* allocated plus freed between snapshots; 0: none by churn */
     uint64_t memory_budget; /* bytes the recording may reserve; 0: no limit */
+    uint32_t sample_shift;  /* the sampling interval's logarithm; 0: exact */
+    uint32_t budget_ppm;    /* of processor time that recording may take; 0: no matter */
+    bool paused;            /* records nothing until it is asked to */
+    uint64_t seed;          /* of the choice of samples; 0: another one each time */
     uint64_t session;       /* ties the processes of one `heapglass run` together */
 };
 

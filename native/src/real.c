@@ -44,6 +44,10 @@ bool hg_real_is_arena(const void *pointer) {
     return (uintptr_t)pointer - (uintptr_t)g_arena.bytes < ARENA_BYTES;
 }
 
+const uint8_t *hg_real_arena_start(void) { return g_arena.bytes; }
+
+const uint8_t *hg_real_arena_end(void) { return g_arena.bytes + ARENA_BYTES; }
+
 size_t hg_real_arena_size(const void *pointer) {
     return ((const struct arena_header *)pointer - 1)->size;
 }

@@ -30,6 +30,9 @@ void hg_real_resolve(void);
 /* Whether `pointer` came from the arena: it must never reach the real allocator. */
 bool hg_real_is_arena(const void *pointer);
 size_t hg_real_arena_size(const void *pointer);
+/* Where it is. */
+const uint8_t *hg_real_arena_start(void);
+const uint8_t *hg_real_arena_end(void);
 /* realloc() of an arena block: its bytes in a new real block. */
 void *hg_real_leave_arena(void *pointer, size_t size);
 
@@ -52,6 +55,17 @@ HG_INLINE bool hg_real_is_mmapped(size_t word) { return word & 2; }
 /* Mmapped blocks have two words in front. */
 HG_INLINE size_t hg_real_usable_by(size_t word) {
     return (word & ~(size_t)7) - (hg_real_is_mmapped(word) ? 16 : 8);
+}
+
+/* The same for a block of which nothing is known yet: mmapped ones are rare, and a branch that is
+ * never taken is cheaper than a choice. */
+HG_INLINE size_t hg_real_usable_by_word(const void *block) {
+    size_t word = hg_real_size_word(block), usable = (word - 8) & ~(size_t)7;
+    if (HG_UNLIKELY(hg_real_is_mmapped(word))) {
+        usable -= 8;
+        __asm__ volatile("");
+    }
+    return usable;
 }
 
 /* Bytes the allocator set aside for a live block. */

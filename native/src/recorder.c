@@ -186,3 +186,9 @@ void hg_recorder_kept(struct hg_thread *thread, void *block, const struct hg_tak
         hg_threads_lose(thread, HG_LOSS_LEDGER_FULL);
     }
 }
+
+uint64_t hg_recorder_time(struct hg_thread *thread) { return event_time(thread); }
+
+size_t hg_recorder_usable(struct hg_thread *thread, void *block) {
+    return usable_of(thread, block);
+}

@@ -60,6 +60,10 @@ void hg_recorder_resized(struct hg_thread *thread, const struct hg_frame *frame,
 /* ... or realloc failed and the block stays what it was. */
 void hg_recorder_kept(struct hg_thread *thread, void *block, const struct hg_taken *taken);
 
+/* What events of every mode need: the time, and a block's usable size. */
+uint64_t hg_recorder_time(struct hg_thread *thread);
+size_t hg_recorder_usable(struct hg_thread *thread, void *block);
+
 /* What the general way and the short one have in common. */
 
 /* Ticks that a block has lived. Another thread's reading of the clock may be a little newer. */

@@ -17,6 +17,10 @@ bool hg_sites_start_shard(struct hg_table *shard, uint32_t number) {
                           HG_MAX_SITES);
 }
 
+bool hg_sites_start_samples(struct hg_table *shard, uint32_t number) {
+    return hg_table_start(shard, HG_KIND_SAMPLES, number, sizeof(struct hg_samples), HG_MAX_SITES);
+}
+
 static uint32_t new_histogram(void) {
     uint32_t id = hg_add_shared(&g_header->histograms, 1);
     return id < MAX_HISTOGRAMS && hg_table_slot(&g_sites_histograms, id) ? id : 0;

@@ -13,6 +13,8 @@
 bool hg_sites_start(void);
 /* A thread's shard of the counters. False: no room. */
 bool hg_sites_start_shard(struct hg_table *shard, uint32_t number);
+/* ... and what stands beside those of sampled sites. */
+bool hg_sites_start_samples(struct hg_table *shard, uint32_t number);
 
 /* The site's line in this shard; NULL when it has none yet. */
 HG_INLINE struct hg_counters *hg_sites_line_at(const struct hg_table *shard, uint32_t site) {

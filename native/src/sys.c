@@ -91,6 +91,10 @@ void *hg_sys_map_private(size_t size) {
 
 void *hg_sys_map_wiped(size_t size) { return map_anonymous(size, MADV_WIPEONFORK); }
 
+int hg_sys_wipe_on_fork(void *memory, size_t size) {
+    return (int)CALL3(SYS_madvise, memory, size, MADV_WIPEONFORK);
+}
+
 void hg_sys_unmap(void *memory, size_t size) {
     if ((uintptr_t)memory - g_private.pool < POOL_BYTES && g_private.pool) {
         return_to_pool((uintptr_t)memory, size);

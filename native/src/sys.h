@@ -11,6 +11,8 @@
 void *hg_sys_map_private(size_t size);
 /* Private zeroed memory that a forked child finds zeroed again; NULL when refused. Counted. */
 void *hg_sys_map_wiped(size_t size);
+/* Let a forked child find these whole pages, of the library's own zeroed data, zeroed again. */
+int hg_sys_wipe_on_fork(void *memory, size_t size);
 void hg_sys_unmap(void *memory, size_t size);
 /* Bytes really in memory of what the two above gave since hg_sys_start_maps(). A walk over page
  * tables: not for the hot path. */

@@ -1,6 +1,7 @@
 #include "thread.h"
 
 #include "clock.h"
+#include "mode.h"
 #include "modules.h"
 #include "peak.h"
 #include "recording.h"
@@ -11,8 +12,10 @@
 #define SLOTS_TO_ASK 8u        /* per new thread, how many old ones are asked whether they live */
 #define SLOTS_KEPT_BY_NAME 64u /* until then a slot goes only to threads of the same name */
 
-static struct hg_thread g_unknown_thread;
-static struct hg_thread g_refused_thread = {.state = HG_THREAD_REFUSED};
+/* Nobody's countdown: it has always ended. */
+#define ENDED {.left = INT64_MIN / 2}
+static struct hg_thread g_unknown_thread = {.sampler = ENDED};
+static struct hg_thread g_refused_thread = {.state = HG_THREAD_REFUSED, .sampler = ENDED};
 __thread struct hg_thread *tls_thread __attribute__((tls_model("initial-exec"))) =
     &g_unknown_thread;
 
@@ -128,7 +131,8 @@ static struct hg_thread *new_slot(void) {
     slot->generation = hg_load(&g_modules_generation); /* it remembers nothing that is older */
     slot->shard_number = hand_out(&g_header->shards, HG_MAX_SHARDS);
     if (slot->shard_number != UINT32_MAX &&
-        hg_sites_start_shard(&slot->counters, slot->shard_number)) {
+        hg_sites_start_shard(&slot->counters, slot->shard_number) &&
+        (!hg_mode_is_light() || hg_sites_start_samples(&slot->samples, slot->shard_number))) {
         return slot;
     }
     hg_sys_unmap(slot, sizeof *slot);
@@ -161,7 +165,8 @@ static void publish_stats(struct hg_thread *thread) {
  * stack is of no use to another. */
 static void retire_thread(struct hg_thread *slot) {
     publish_stats(slot);
-    hg_peak_flush(slot->record);
+    if (hg_mode_is_light()) hg_tally_detach(slot);
+    else hg_peak_flush(slot->record);
     struct hg_totals last = totals_of(slot->record);
     add_totals(&g_threads.retired, &last);
     slot->transcript.depth = 0;
@@ -177,6 +182,8 @@ static void move_slot(struct hg_thread *slot, struct hg_thread_record *record) {
     hg_store_release(&g_threads.slots[slot->shard_number], slot);
     __atomic_fetch_add(&g_threads.moves_ended, 1, __ATOMIC_ACQ_REL);
     hg_clock_attach(&slot->clock);
+    hg_sampler_attach(&slot->sampler);
+    hg_tally_attach(slot);
     slot->last.block = 0;
     slot->next_tick = 0;
     slot->walker.stack_lo = slot->walker.stack_hi = slot->walker.stack_hole = 0;
@@ -188,7 +195,8 @@ struct hg_thread *hg_threads_attach(void) {
     char name[16] = "";
     hg_sys_thread_name(name);
     struct hg_thread *first = hg_load_acquire(&g_threads.slots[0]);
-    if (first) hg_peak_go_threaded(hg_load_acquire(&first->record));
+    if (first && hg_mode_is_light()) hg_tally_go_threaded(first);
+    else if (first) hg_peak_go_threaded(hg_load_acquire(&first->record));
 
     struct hg_thread_record *record = new_record(name);
     struct hg_thread *slot = record ? claim_dead(pid, tid, name) : NULL;

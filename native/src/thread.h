@@ -10,7 +10,9 @@
 #include "base.h"
 #include "clock.h"
 #include "ledger.h"
+#include "sampler.h"
 #include "table.h"
+#include "tally.h"
 #include "transcript.h"
 #include "walk.h"
 
@@ -40,6 +42,10 @@ struct hg_thread {
     struct hg_thread_clock clock;
     struct hg_last last;
     struct hg_table counters;
+    struct hg_sampler sampler;
+    struct hg_tally tally;
+    struct hg_table samples; /* in light recordings only: see mode.h */
+    uint64_t cost_random;    /* which events are measured: see budget.h */
     uint32_t shard_number;
     uint32_t generation;   /* of modules, when what follows was last known to be valid */
     uint64_t next_tick;    /* ns since start: look at the timeline then */

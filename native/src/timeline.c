@@ -1,6 +1,7 @@
 #include "timeline.h"
 
 #include "arena.h"
+#include "mode.h"
 #include "recording.h"
 #include "thread.h"
 
@@ -15,9 +16,10 @@ bool hg_timeline_start(void) {
 
 struct hg_point hg_timeline_totals(uint64_t now_ns) {
     struct hg_totals t = hg_threads_totals();
-    int64_t live = (int64_t)(t.bytes_allocated - t.bytes_freed);
+    int64_t requested = (int64_t)(t.bytes_allocated - t.bytes_freed);
     int64_t blocks = (int64_t)(t.allocations - t.frees);
     int64_t usable = (int64_t)(t.usable_allocated - t.usable_freed);
+    int64_t live = hg_mode_is_light() ? usable : requested;
     return (struct hg_point){
         .time = now_ns,
         /* Threads are read one after the other: a block may be seen freed but not allocated. */

@@ -41,6 +41,23 @@ def format_size(size: int, units: Units = Units.IEC) -> str:
     return f"{number} {names[power]}"
 
 
+def format_error(size: int, error: float, units: Units = Units.IEC) -> str:
+    """The standard error of `size`, in the unit that this is shown in: `0.4`."""
+    names = _SIZE_NAMES[units]
+    _, power = _scale(abs(size), units.value, len(names) - 1)
+    return _error_text(error / units.value**power)
+
+
+def format_count_error(count: int, error: float) -> str:
+    """The same behind a compact count."""
+    power = 0 if abs(count) < 10_000 else _scale(abs(count), 1000, len(_COUNT_NAMES) - 1)[1]
+    return _error_text(error / 1000**power)
+
+
+def _error_text(error: float) -> str:
+    return f"{error:.1f}" if error < 10 else f"{error:.0f}"
+
+
 def format_count(count: int) -> str:
     """Every digit, in groups: `1,234,567`."""
     return f"{count:,}"

@@ -45,13 +45,20 @@ class NoNames:
 
 
 def record(directory: Path) -> None:
-    """Record `everything` anew into `directory`, one compressed file per process."""
+    """Record `everything` anew into `directory`, one compressed file per process: exactly, as
+    parent and child, then sampled."""
+    _record(directory, {}, {False: "parent", True: "child"})
+    _record(directory, {"HEAPGLASS_SAMPLE": "4k", "HEAPGLASS_SEED": "7"}, {False: "sampled"})
+
+
+def _record(directory: Path, options: dict[str, str], names: dict[bool, str]) -> None:
+    """`names` of processes that are forked, and that are not; others are not kept."""
     shutil.rmtree(_NEUTRAL, ignore_errors=True)
     _NEUTRAL.mkdir(mode=0o700)
     preload = shutil.copy(library(), _NEUTRAL)
     everything = program("everything")
     words = [_bare_copy(word) for word in everything.argv(everything.cases[0])]
-    options = {"HEAPGLASS_SNAPSHOT": "0.02", "HEAPGLASS_OUT": "%e.%p.heapglass"}
+    options = {"HEAPGLASS_SNAPSHOT": "0.02", "HEAPGLASS_OUT": "%e.%p.heapglass", **options}
     environment = under_heapglass(**options).environment
     settings = [f"{name}={value}" for name, value in environment.items()]
     preloaded = ["env", "-i", *settings, f"LD_PRELOAD={preload}", *words]
@@ -59,9 +66,10 @@ def record(directory: Path) -> None:
     assert outcome.status == 0, outcome
     for path in _NEUTRAL.glob("*.heapglass"):
         with open_recording(path) as source:
-            name = "child" if source.process.is_forked else "parent"
+            name = names.get(source.process.is_forked)
         pack(path)
-        _compress(path, directory / f"{name}.heapglass.gz")
+        if name:
+            _compress(path, directory / f"{name}.heapglass.gz")
     shutil.rmtree(_NEUTRAL)
 
 

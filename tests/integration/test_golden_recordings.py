@@ -68,3 +68,8 @@ def test_a_little_of_everything_is_in_them(tmp_path: Path) -> None:
         assert child.process.parent_pid == pid
         assert child.process.exit_status == 5
         assert child.losses.events(LossKind.INHERITED_FREE) == 1
+    with open_recording(unpacked(CURRENT / "sampled.heapglass.gz", tmp_path)) as sampled:
+        assert sampled.recorder.sample_bytes == 4096
+        assert len(sampled.recorder.changes) == 1
+        assert (sampled.blocks().sample_bytes == 4096).all()
+        assert (sampled.sites().live_bytes_error > 0).any()

@@ -14,9 +14,11 @@ from heapglass.model import (
     FrameAddress,
     Histogram,
     HistoryFill,
+    LiveUnit,
     Loss,
     Losses,
     LossKind,
+    ModeChange,
     Module,
     Process,
     ProcessState,
@@ -48,6 +50,7 @@ PLACE = RecordingPlace(
     file_system="ext4",
     free_bytes=70 << 30,
 )
+SAMPLE_BYTES = 512 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,7 @@ class FakeSite:
     peak_blocks: int = 0
     peak_bytes: int = 0
     temporary: int = 0
+    samples: int = 0
     shard: int = 0
     cut: Pseudo | None = None
 
@@ -70,6 +74,11 @@ class FakeSite:
         row = {name: getattr(self, name) for name in (*names, "peak_bytes", "temporary")}
         row["live_blocks"] = self.allocations - self.frees
         row["live_bytes"] = self.bytes_allocated - self.bytes_freed
+        if self.samples:
+            row |= {"samples": self.samples, "sample_bytes": SAMPLE_BYTES}
+            for name in ("allocations", "bytes_allocated", "live_blocks", "live_bytes"):
+                row[f"{name}_error"] = row[name] // 10
+            row["peak_bytes_error"] = self.peak_bytes // 10
         return {"id": site, **row}
 
 
@@ -113,6 +122,11 @@ class FakeSource:
     place: RecordingPlace = PLACE
     memory_budget: int = 0
     is_reserved_up_front: bool = False
+    live_unit: LiveUnit = LiveUnit.REQUESTED
+    changes: tuple[ModeChange, ...] = ()
+    paused_ns: int = 0
+    budget: float = 0.0
+    is_forked: bool = False
     stack_calls: list[int] = field(default_factory=list)
     name: str = "app.hg"
 
@@ -139,7 +153,7 @@ class FakeSource:
             exit_signal=self.exit_signal,
             started_wall_ns=1_700_000_000 * _S,
             duration_ns=3_400_000_000,
-            is_forked=False,
+            is_forked=self.is_forked,
             session=7,
         )
 
@@ -159,6 +173,7 @@ class FakeSource:
             temporary=int(table.temporary.sum()),
             reallocs=12 if len(table) else 0,
             usable_live_bytes=live + 1000 if live else 0,
+            live_unit=self.live_unit,
         )
 
     @property
@@ -170,7 +185,7 @@ class FakeSource:
     def recorder(self) -> Recorder:
         return Recorder(
             mode=self.mode,
-            sample_bytes=0 if self.mode == "exact" else 512 << 10,
+            sample_bytes=0 if self.mode == "exact" else SAMPLE_BYTES,
             format_version=1,
             depth_limit=256,
             granule_bytes=32,
@@ -181,6 +196,10 @@ class FakeSource:
             file_bytes=2 << 20,
             private_bytes=1 << 20,
             stats=dict(self.stats),
+            changes=self.changes,
+            change_count=len(self.changes),
+            paused_ns=self.paused_ns,
+            budget=self.budget,
         )
 
     @property

@@ -8,7 +8,9 @@ from heapglass.units import (
     Units,
     format_compact,
     format_count,
+    format_count_error,
     format_duration,
+    format_error,
     format_share,
     format_size,
     parse_size,
@@ -147,3 +149,25 @@ def test_shares(part: int, whole: int, text: str) -> None:
 )
 def test_durations(duration_ns: int, text: str) -> None:
     assert format_duration(duration_ns) == text
+
+
+@pytest.mark.parametrize(
+    ("size", "error", "text"),
+    [
+        (12_897_485, 419_430.0, "0.4"),
+        (500, 17.4, "17"),
+        (500, 1.26, "1.3"),
+        (3 << 30, 1 << 20, "0.0"),
+        (0, 0.0, "0.0"),
+        (-2048, 1024.0, "1.0"),
+    ],
+)
+def test_errors_are_shown_in_the_unit_of_the_size(size: int, error: float, text: str) -> None:
+    assert format_error(size, error) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "error", "text"), [(9_999, 120.0, "120"), (26_900, 4_196.0, "4.2"), (40, 4.0, "4.0")]
+)
+def test_errors_are_shown_in_the_unit_of_the_count(count: int, error: float, text: str) -> None:
+    assert format_count_error(count, error) == text

@@ -6,6 +6,7 @@
 
 #include "clock.h"
 #include "ledger.h"
+#include "mode.h"
 #include "options.h"
 #include "peak.h"
 #include "real.h"
@@ -59,6 +60,7 @@ struct hg_thread *begin_events(uint32_t granule_shift) {
     g_real_has_size_word = false;
     g_real.usable_size = usable_of_address;
     hg_peak_start();
+    CHECK(hg_mode_start());
     CHECK(hg_stacks_start() && hg_sites_start() && hg_threads_start());
     g_header->granule_shift = granule_shift;
     CHECK(hg_ledger_start(granule_shift) && hg_snapshots_start());

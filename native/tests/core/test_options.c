@@ -38,6 +38,10 @@ static void defaults(void) {
     CHECK_EQUAL(g_options.churn_bytes, 0);
     CHECK_EQUAL(g_options.memory_budget, 0);
     CHECK_EQUAL(g_options.session, 0);
+    CHECK_EQUAL(g_options.sample_shift, 0);
+    CHECK_EQUAL(g_options.budget_ppm, 0);
+    CHECK_EQUAL(g_options.paused, 0);
+    CHECK_EQUAL(g_options.seed, 0);
 }
 
 static void too_early(void) {
@@ -191,6 +195,54 @@ static void output(void) {
     CHECK_EQUAL(strlen(g_options.output), sizeof g_options.output - 1);
 }
 
+static void check_sample(const char *value, uint32_t shift, uint32_t ppm, const char *said) {
+    char setting[64];
+    snprintf(setting, sizeof setting, "HEAPGLASS_SAMPLE=%s", value);
+    CHECK_TEXT(read_with(setting, NULL), said);
+    CHECK_EQUAL(g_options.sample_shift, shift);
+    CHECK_EQUAL(g_options.budget_ppm, ppm);
+}
+
+static void samples(void) {
+    check_sample("512k", 19, 0, "");
+    check_sample("256", 8, 0, "");
+    check_sample("1G", 30, 0, "");
+    check_sample("0", 0, 0, "");
+    check_sample("", 0, 0, "");
+    check_sample("auto", 0, 30000, "");
+    check_sample("500000", 19, 0,
+                 "heapglass: HEAPGLASS_SAMPLE=500000 is rounded up to a power of two\n");
+    static const char *const bad[] = {"1", "255", "2G", "automatic", "x", "-1"};
+    for (uint32_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char said[128];
+        snprintf(said, sizeof said,
+                 "heapglass: HEAPGLASS_SAMPLE=%s is not auto, or a size from 256 to 1G; using the "
+                 "default\n",
+                 bad[i]);
+        check_sample(bad[i], 0, 0, said);
+    }
+}
+
+static void budgets(void) {
+    CHECK_TEXT(read_with("HEAPGLASS_BUDGET=0.5%", NULL), "");
+    CHECK_EQUAL(g_options.budget_ppm, 5000);
+    CHECK_TEXT(read_with("HEAPGLASS_BUDGET=10", "HEAPGLASS_SAMPLE=auto"), "");
+    CHECK_EQUAL(g_options.budget_ppm, 100000);
+    CHECK_TEXT(read_with("HEAPGLASS_BUDGET=10", "HEAPGLASS_SAMPLE=64k"), "");
+    CHECK_EQUAL(g_options.budget_ppm, 0);
+    CHECK_EQUAL(g_options.sample_shift, 16);
+    CHECK_TEXT(read_with("HEAPGLASS_BUDGET=lots", NULL),
+               "heapglass: HEAPGLASS_BUDGET=lots is not a percentage such as 3% or 0.5%; using the "
+               "default\n");
+    CHECK_EQUAL(g_options.budget_ppm, 0);
+}
+
+static void pauses_and_seeds(void) {
+    CHECK_TEXT(read_with("HEAPGLASS_PAUSED=1", "HEAPGLASS_SEED=42"), "");
+    CHECK_EQUAL(g_options.paused, 1);
+    CHECK_EQUAL(g_options.seed, 42);
+}
+
 static void lookup(void) {
     char *variables[] = {"HEAPGLASS_OUTER=1", "HEAPGLASS_OUT", "HEAPGLASS_OUT=first",
                          "HEAPGLASS_OUT=second", NULL};
@@ -226,6 +278,9 @@ int main(void) {
     RUN(sizes);
     RUN(sessions);
     RUN(output);
+    RUN(samples);
+    RUN(budgets);
+    RUN(pauses_and_seeds);
     RUN(lookup);
     RUN(list);
     return 0;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from math import hypot
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,18 @@ from numpy.typing import NDArray
 from heapglass.model import SiteTable
 
 Rows = NDArray[np.intp]  # row numbers in a SiteTable, not site ids
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """Standard errors of estimated counters; 0 of what is exact. Samples are independent, so the
+    squares of errors add up."""
+
+    allocations: float = 0.0
+    bytes_allocated: float = 0.0
+    live_blocks: float = 0.0
+    live_bytes: float = 0.0
+    peak_bytes: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,23 +41,39 @@ class Counters:
     temporary: int
     realloc_in_place: int
     realloc_moved: int
+    samples: int = 0  # blocks that estimates rest on; 0: all of it is exact
+    sample_bytes: int = 0  # the interval, the widest of several
+    errors: Errors = Errors()
+
+    def error(self, name: str) -> float:
+        """Of one counter; 0 where it is exact, or its error is not known."""
+        return float(getattr(self.errors, name, 0.0))
 
 
-COLUMNS = tuple(field.name for field in fields(Counters))
+_NOT_SUMMED = {"sample_bytes", "errors"}
+COLUMNS = tuple(field.name for field in fields(Counters) if field.name not in _NOT_SUMMED)
+_ERRORS = tuple(field.name for field in fields(Errors))
 
 
 def counters_at(table: SiteTable, row: int) -> Counters:
-    return Counters(**{name: int(getattr(table, name)[row]) for name in COLUMNS})
+    return sum_counters(table, np.array([row], dtype=np.intp))
 
 
 def sum_counters(table: SiteTable, rows: Rows | None = None) -> Counters:
     """Sums over `rows`, or over the whole table."""
     chosen = slice(None) if rows is None else rows
-    return Counters(**{name: int(getattr(table, name)[chosen].sum()) for name in COLUMNS})
+    sums = {name: int(getattr(table, name)[chosen].sum()) for name in COLUMNS}
+    squares = {name: np.square(getattr(table, f"{name}_error")[chosen]) for name in _ERRORS}
+    errors = Errors(**{name: float(np.sqrt(square.sum())) for name, square in squares.items()})
+    widest = int(table.sample_bytes[chosen].max(initial=0))
+    return Counters(**sums, sample_bytes=widest, errors=errors)
 
 
 def add_counters(left: Counters, right: Counters) -> Counters:
-    return Counters(**{name: getattr(left, name) + getattr(right, name) for name in COLUMNS})
+    sums = {name: getattr(left, name) + getattr(right, name) for name in COLUMNS}
+    errors = {name: hypot(left.error(name), right.error(name)) for name in _ERRORS}
+    widest = max(left.sample_bytes, right.sample_bytes)
+    return Counters(**sums, sample_bytes=widest, errors=Errors(**errors))
 
 
 def take_rows(table: SiteTable, rows: Rows) -> SiteTable:

@@ -42,6 +42,12 @@ options:
       --memory SIZE      heapglass may take SIZE bytes at most, such as 512M, at
                          least 4M; what no longer fits is counted
                          (default: no limit)
+      --sample [SIZE]    record only some blocks: one in SIZE bytes on average,
+                         from 256 to 1G, rounded up to a power of two (without
+                         SIZE: 512k). Call sites become estimates with an error;
+                         totals stay exact. auto: record all as long as that
+                         takes no more than 3% of the processor time, or what
+                         HEAPGLASS_BUDGET says, and sample where it would
   -h, --help             print this
 
 names:
@@ -62,18 +68,21 @@ signals:
 
 environment:
   HEAPGLASS_OUT, HEAPGLASS_QUIET, HEAPGLASS_DEPTH, HEAPGLASS_FOLLOW,
-  HEAPGLASS_SNAPSHOT, HEAPGLASS_CHURN and HEAPGLASS_MEMORY hold where the option
-  is not given. LD_PRELOAD is kept behind the library. Where the current
-  directory is not writable, recordings go to TMPDIR, or /tmp.
+  HEAPGLASS_SNAPSHOT, HEAPGLASS_CHURN, HEAPGLASS_MEMORY and HEAPGLASS_SAMPLE
+  hold where the option is not given. HEAPGLASS_PAUSED=1 records nothing until
+  the program itself says heapglass_resume(). LD_PRELOAD is kept behind the
+  library. Where the current directory is not writable, recordings go to TMPDIR,
+  or /tmp.
 
 examples:
   heapglass run ./server --port 8080
   heapglass run -o before.heapglass -- sqlite3 data.db 'select count(*) from t'
   heapglass run -q --no-follow make
+  heapglass run --sample auto ./server
 """
 
 _SHORT = {"o": "output", "f": "force", "q": "quiet", "h": "help"}
-_WITH_VALUE = {"output", "depth", "snapshot", "snapshot-churn", "memory"}
+_WITH_VALUE = {"output", "depth", "snapshot", "snapshot-churn", "memory", "sample"}
 _SWITCHES = {"force", "quiet", "no-follow", "help"}
 
 
@@ -105,6 +114,7 @@ def parse(arguments: Sequence[str]) -> RunOptions | None:
         snapshot_seconds=_read("snapshot", given.get("snapshot"), values.read_seconds),
         churn_bytes=_read("snapshot-churn", given.get("snapshot-churn"), values.read_churn),
         memory_bytes=_read("memory", given.get("memory"), values.read_memory),
+        sample=_read("sample", given.get("sample"), values.read_sample),
     )
 
 
@@ -117,7 +127,9 @@ def _split(arguments: Sequence[str]) -> tuple[dict[str, str], tuple[str, ...]]:
         if word == "--":
             break
         name, value = _long(word) if word.startswith("--") else _short(word, rest)
-        if name in _WITH_VALUE:
+        if name == "sample" and value is None and not (rest and values.is_sample(rest[0])):
+            given[name] = values.DEFAULT_SAMPLE
+        elif name in _WITH_VALUE:
             given[name] = _value(word, value, rest)
         else:
             given[name] = ""

@@ -17,7 +17,7 @@ from heapglass.cli.arguments import (
 )
 from heapglass.cli.output import Screen, location_parts, open_screen, print_json
 from heapglass.cli.source import add_source_argument, open_source
-from heapglass.model import Totals
+from heapglass.model import LiveUnit, Totals
 from heapglass.units import (
     format_compact,
     format_count,
@@ -26,6 +26,7 @@ from heapglass.units import (
     format_size,
 )
 from heapglass.views.documents import summary_document
+from heapglass.views.estimates import size_text
 from heapglass.views.histogram import draw_bars, lifetime_label, size_label
 from heapglass.views.labels import chain_text, shorten
 from heapglass.views.locations import locate_sites
@@ -111,11 +112,10 @@ def _print_process(screen: Screen, view: SummaryView) -> None:
 
 def _print_totals(screen: Screen, view: SummaryView) -> None:
     totals = view.totals
-    slack = format_size(totals.slack_bytes, screen.units)
     rows = [
         ("Allocated", totals.allocations, totals.bytes_allocated, _churn(totals)),
         ("Freed", totals.frees, totals.bytes_freed, ""),
-        (_WORDS[view.remainder], totals.live_blocks, totals.live_bytes, f"and {slack} slack"),
+        (_WORDS[view.remainder], totals.live_blocks, totals.live_bytes, _slack(screen, totals)),
         ("Peak", None, totals.peak_bytes, f"after {format_duration(totals.peak_time_ns)}"),
     ]
     counts = ["" if count is None else _blocks(count) for _, count, _, _ in rows]
@@ -126,6 +126,12 @@ def _print_totals(screen: Screen, view: SummaryView) -> None:
         number = f"{format_size(size, screen.units):>8}  "
         room = (screen.width or sys.maxsize) - len(start) - len(number)
         screen.line(start, (number, "bold"), (shorten(note, room, screen.glyphs), "dim"))
+
+
+def _slack(screen: Screen, totals: Totals) -> str:
+    if totals.live_unit is LiveUnit.USABLE:
+        return "usable bytes"
+    return f"and {format_size(totals.slack_bytes, screen.units)} slack"
 
 
 def _churn(totals: Totals) -> str:
@@ -140,10 +146,7 @@ def _print_peak(screen: Screen, view: SummaryView) -> None:
     totals = view.totals
     size = format_size(totals.peak_bytes, screen.units)
     when = format_duration(totals.peak_time_ns)
-    numbers = [
-        _numbers(screen, row.counters.peak_bytes, totals.peak_bytes, row.counters.peak_blocks)
-        for row in view.at_peak
-    ]
+    numbers = _numbers(screen, view.at_peak, "peak", totals.peak_bytes)
     if view.at_peak:
         _print_title(screen, "At the peak", f"{size} after {when}")
         _print_sites(screen, view.at_peak, numbers)
@@ -159,10 +162,7 @@ def _print_remaining(screen: Screen, view: SummaryView) -> None:
     size = format_size(totals.live_bytes, screen.units)
     sites = format_count(view.remaining_site_count)
     note = f"{size} in {_blocks(totals.live_blocks)} from {sites} site{'' if sites == '1' else 's'}"
-    numbers = [
-        _numbers(screen, row.counters.live_bytes, totals.live_bytes, row.counters.live_blocks)
-        for row in view.remaining
-    ]
+    numbers = _numbers(screen, view.remaining, "live", totals.live_bytes)
     _print_title(screen, _TITLES[view.remainder], note)
     _print_sites(screen, view.remaining, numbers)
 
@@ -172,12 +172,18 @@ def _print_title(screen: Screen, title: str, note: str) -> None:
     screen.line((title, "bold"), f"  {note}")
 
 
-def _numbers(screen: Screen, size: int, whole: int, blocks: int) -> str:
-    noun = "block " if blocks == 1 else "blocks"
-    share = format_share(size, whole)
-    return (
-        f"  {format_size(size, screen.units):>8}  {share:>4}  {format_compact(blocks):>6} {noun}  "
-    )
+def _numbers(screen: Screen, rows: Sequence[SiteRow], what: str, whole: int) -> list[str]:
+    """Size, share and blocks of each row, live or at the peak; all of one width."""
+    name = f"{what}_bytes"
+    sizes = [size_text(row.counters, name, screen.units, screen.glyphs) for row in rows]
+    width = max(8, *map(len, sizes), 0)
+    numbers = []
+    for row, size in zip(rows, sizes, strict=True):
+        share = format_share(getattr(row.counters, name), whole)
+        blocks = getattr(row.counters, f"{what}_blocks")
+        noun = "block " if blocks == 1 else "blocks"
+        numbers.append(f"  {size:>{width}}  {share:>4}  {format_compact(blocks):>6} {noun}  ")
+    return numbers
 
 
 def _print_sites(screen: Screen, rows: Sequence[SiteRow], numbers: Sequence[str]) -> None:

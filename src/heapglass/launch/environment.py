@@ -58,5 +58,6 @@ def _settings(options: RunOptions, template: str, session: str) -> dict[str, str
         "HEAPGLASS_SNAPSHOT": options.snapshot_seconds,
         "HEAPGLASS_CHURN": options.churn_bytes,
         "HEAPGLASS_MEMORY": options.memory_bytes,
+        "HEAPGLASS_SAMPLE": options.sample,
     }
     return settings | {name: str(value) for name, value in optional.items() if value is not None}

@@ -17,3 +17,4 @@ class RunOptions(NamedTuple):
     snapshot_seconds: str | None = None  # checked, and as written: the library reads it too
     churn_bytes: int | None = None
     memory_bytes: int | None = None
+    sample: str | None = None  # bytes between samples, or "auto"; as the library reads it

@@ -8,6 +8,8 @@ from __future__ import annotations
 MOST_DEPTH = 4096
 LEAST_MEMORY = 4 << 20
 MOST_SECONDS = 10**9
+LEAST_SAMPLE, MOST_SAMPLE = 256, 1 << 30
+DEFAULT_SAMPLE = "512k"
 
 
 def read_depth(text: str) -> int:
@@ -31,6 +33,21 @@ def read_churn(text: str) -> int:
 
 def read_memory(text: str) -> int:
     return _read_size(text, least=LEAST_MEMORY)
+
+
+def read_sample(text: str) -> str:
+    """A sampling interval, a power of two as the library makes it; "0" is none, "auto" stays."""
+    if text in ("auto", "0"):
+        return text
+    size = _read_size(text, least=0)
+    if not LEAST_SAMPLE <= size <= MOST_SAMPLE:
+        raise ValueError(f"{text} is not between 256 B and 1 GiB")
+    return str(1 << (size - 1).bit_length())
+
+
+def is_sample(word: str) -> bool:
+    """Whether a word behind --sample can be its value, rather than the command to run."""
+    return word == "auto" or word[:1].isdecimal()
 
 
 def read_switch(text: str) -> bool:

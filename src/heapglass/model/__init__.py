@@ -6,9 +6,13 @@ everything else is a small dataclass.
 
 from heapglass.model.finding import Finding, Severity
 from heapglass.model.process import (
+    ChangeReason,
+    LiveUnit,
     Loss,
     Losses,
     LossKind,
+    Mode,
+    ModeChange,
     Module,
     Process,
     ProcessState,
@@ -29,15 +33,19 @@ from heapglass.model.workings import (
 
 __all__ = [
     "BlockTable",
+    "ChangeReason",
     "Finding",
     "Frame",
     "FrameAddress",
     "HeapSource",
     "Histogram",
     "HistoryFill",
+    "LiveUnit",
     "Loss",
     "LossKind",
     "Losses",
+    "Mode",
+    "ModeChange",
     "Module",
     "Process",
     "ProcessState",

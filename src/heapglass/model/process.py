@@ -34,9 +34,17 @@ class Process:
     session: int
 
 
+class LiveUnit(StrEnum):
+    """What freed, live and peak bytes are counted in."""
+
+    REQUESTED = "requested"  # as the program asked for them
+    USABLE = "usable"  # as the allocator set them aside: where sampling, only these are known
+
+
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Exact counts over the whole process; bytes are requested bytes."""
+    """Counts over the whole process, exact but for `temporary` where sampling. Bytes allocated are
+    requested bytes, all others are as `live_unit` says."""
 
     allocations: int
     frees: int
@@ -49,10 +57,11 @@ class Totals:
     temporary: int
     reallocs: int
     usable_live_bytes: int  # what the allocator set aside for the live blocks
+    live_unit: LiveUnit = LiveUnit.REQUESTED
 
     @property
     def slack_bytes(self) -> int:
-        """Bytes set aside but not asked for."""
+        """Bytes set aside but not asked for; 0 where nobody knows what was asked for."""
         return max(0, self.usable_live_bytes - self.live_bytes)
 
 
@@ -97,12 +106,36 @@ class Losses:
         return next((loss.events for loss in self.items if loss.kind is kind), 0)
 
 
+class Mode(StrEnum):
+    EXACT = "exact"
+    SAMPLED = "sampled"
+    PAUSED = "paused"
+
+
+class ChangeReason(StrEnum):
+    START = "start"  # as it was asked for when the program began
+    ASKED = "asked"  # the program itself paused or resumed
+    OVER = "over_budget"
+    WITHIN = "within_budget"
+
+
+@dataclass(frozen=True, slots=True)
+class ModeChange:
+    """From then on events were recorded like this."""
+
+    time_ns: int  # since the recording's start
+    mode: Mode
+    sample_bytes: int  # 0: exactly
+    reason: ChangeReason
+    cost: float  # share of the program's processor time that recording was measured to take
+
+
 @dataclass(frozen=True, slots=True)
 class Recorder:
     """How it was recorded and what that cost in memory."""
 
-    mode: str  # "exact" or "sampled"
-    sample_bytes: int
+    mode: str  # "exact", or "sampled" where any of it was
+    sample_bytes: int  # the interval, the last one if there were several
     format_version: int
     depth_limit: int
     granule_bytes: int
@@ -113,6 +146,10 @@ class Recorder:
     file_bytes: int
     private_bytes: int
     stats: dict[str, int]
+    changes: tuple[ModeChange, ...] = ()  # the first of them, see `change_count`
+    change_count: int = 0
+    paused_ns: int = 0
+    budget: float = 0.0  # share of processor time that the mode was chosen by; 0: none
 
 
 @dataclass(frozen=True, slots=True)

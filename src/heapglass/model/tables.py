@@ -9,11 +9,16 @@ from numpy.typing import NDArray
 
 U64 = NDArray[np.uint64]
 I64 = NDArray[np.int64]
+F64 = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class SiteTable:
-    """One row per site, summed over threads. `id` is the site id, not the row number."""
+    """One row per site, summed over threads. `id` is the site id, not the row number.
+
+    Of sites with samples all counters are estimates: the errors are their standard errors. The
+    error at the peak is itself an estimate, in proportion to that of the bytes allocated.
+    """
 
     id: I64
     allocations: I64
@@ -30,6 +35,13 @@ class SiteTable:
     realloc_in_place: I64
     realloc_moved: I64
     first_seen_ns: I64
+    sample_bytes: I64  # the sampling interval, the widest if there were several; 0: exact
+    samples: I64  # blocks that the estimates rest on; what is exact needs none
+    allocations_error: F64
+    bytes_allocated_error: F64
+    live_blocks_error: F64
+    live_bytes_error: F64
+    peak_bytes_error: F64
 
     def __len__(self) -> int:
         return len(self.id)
@@ -49,12 +61,13 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True)
 class BlockTable:
-    """The live blocks, in order of address."""
+    """The live blocks that are known, in order of address."""
 
     address: U64
     size: I64  # requested bytes
     site: I64
     birth_ns: I64  # since the recording's start
+    sample_bytes: I64  # the interval it was sampled at, 0: it stands for itself alone
 
     def __len__(self) -> int:
         return len(self.address)
@@ -62,6 +75,8 @@ class BlockTable:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
+    """Totals over time; `live_bytes` and `peak_bytes` in the unit of `Totals.live_unit`."""
+
     time_ns: I64  # since the recording's start, rising
     live_bytes: I64
     live_blocks: I64

@@ -1,4 +1,8 @@
-"""Sites' counters: the lines of all shards, and tables added up from them."""
+"""Sites' counters: the lines of all shards, and tables added up from them.
+
+A sampled site's blocks are counted in fractions and its other events in samples; both are turned
+into blocks here, and rounded after they were added up.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,14 @@ import numpy as np
 from heapglass.model import SiteTable
 from heapglass.recording import schema
 from heapglass.recording.columns import dtype_of, signed, view
+from heapglass.recording.samples import (
+    blocks_variance,
+    bytes_variance,
+    per_sample,
+    read_samples,
+    scaled,
+)
+from heapglass.recording.threads import Sums
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,10 +44,11 @@ class Lines:
     site: NDArray[np.int64]
     shard: NDArray[np.int64]
     counters: Records
+    samples: Records  # zero for exact sites
 
     def of_shard(self, shard: int) -> Lines:
         mine = self.shard == shard
-        return Lines(self.site[mine], self.shard[mine], self.counters[mine])
+        return Lines(self.site[mine], self.shard[mine], self.counters[mine], self.samples[mine])
 
 
 def read_lines(image: Image, sites: NDArray[np.int64] | None = None) -> Lines:
@@ -51,7 +64,8 @@ def read_lines(image: Image, sites: NDArray[np.int64] | None = None) -> Lines:
         if sites is None or _overlaps(sites, first):
             parts.append(_read_extent(image, extent, sites))
     site, shard, raw = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Lines(site, shard, raw.view(dtype_of(schema.Counters)))
+    samples = read_samples(image, site, shard)
+    return Lines(site, shard, raw.view(dtype_of(schema.Counters)), samples)
 
 
 def _read_extent(
@@ -71,34 +85,111 @@ def _overlaps(sites: NDArray[np.int64], first: int) -> bool:
 
 def site_table(image: Image, lines: Lines, stacks: Stacks) -> SiteTable:
     """The lines added up by site. `image` says which peak the lines are about."""
-    if np.any(lines.site >= len(stacks.canonical)) or not np.all(stacks.canonical[lines.site]):
-        raise image.file.damaged("it has counters of a site that does not exist")
+    shift = sample_shift(image, lines, stacks)
     ids, row = np.unique(stacks.canonical[lines.site], return_inverse=True)
-    sums = {name: _add(row, len(ids), signed(lines.counters[name])) for name in _SUMMED}
-    peak_blocks, peak_bytes = _at_peak(image.header, lines.counters)
+    adder = _Adder(row, len(ids), shift, lines)
+    peak_blocks, peak_bytes = _at_peak(image, lines.counters)
     largest, smallest = _extremes(row, len(ids), lines.counters)
+    allocations = adder.blocks(signed(lines.counters["allocations"]))
+    bytes_allocated = adder.plain(signed(lines.counters["bytes_allocated"]))
+    bytes_freed = adder.plain(signed(lines.counters["bytes_freed"]))
+    blocks_variance, live_blocks_variance = adder.blocks_variances()
+    bytes_variance, live_bytes_variance = adder.bytes_variances()
     return SiteTable(
         id=ids,
-        live_blocks=sums["allocations"] - sums["frees"],
-        live_bytes=sums["bytes_allocated"] - sums["bytes_freed"],
-        peak_blocks=_add(row, len(ids), peak_blocks),
-        peak_bytes=_add(row, len(ids), peak_bytes),
-        largest=np.where(sums["allocations"] == 0, -1, largest),
-        smallest=np.where(sums["allocations"] == 0, -1, smallest),
+        allocations=allocations,
+        frees=adder.blocks(signed(lines.counters["frees"])),
+        bytes_allocated=bytes_allocated,
+        bytes_freed=bytes_freed,
+        live_blocks=adder.blocks(signed(lines.counters["allocations"] - lines.counters["frees"])),
+        live_bytes=bytes_allocated - bytes_freed,
+        peak_blocks=adder.blocks(peak_blocks),
+        peak_bytes=adder.plain(peak_bytes),
+        temporary=adder.events("temporary", "freed"),
+        largest=np.where(allocations == 0, -1, largest),
+        smallest=np.where(allocations == 0, -1, smallest),
+        realloc_in_place=adder.events("realloc_in_place", "allocated"),
+        realloc_moved=adder.events("realloc_moved", "allocated"),
         first_seen_ns=stacks.first_seen[ids],
-        **sums,
+        sample_bytes=adder.widest_interval(),
+        samples=adder.plain(signed(lines.samples["allocated"])),
+        allocations_error=_root(blocks_variance),
+        bytes_allocated_error=_root(bytes_variance),
+        live_blocks_error=_root(live_blocks_variance),
+        live_bytes_error=_root(live_bytes_variance),
+        peak_bytes_error=_root(bytes_variance * adder.peak_share(peak_bytes)),
     )
 
 
-_SUMMED = (
-    "allocations",
-    "frees",
-    "bytes_allocated",
-    "bytes_freed",
-    "temporary",
-    "realloc_in_place",
-    "realloc_moved",
-)
+def _root(variance: NDArray[np.float64]) -> NDArray[np.float64]:
+    root: NDArray[np.float64] = np.sqrt(np.maximum(variance, 0.0))
+    return root
+
+
+def sample_shift(image: Image, lines: Lines, stacks: Stacks) -> NDArray[np.int64]:
+    """The logarithm of the interval that each line was sampled at, 0 where it is exact."""
+    if np.any(lines.site >= len(stacks.canonical)) or not np.all(stacks.canonical[lines.site]):
+        raise image.file.damaged("it has counters of a site that does not exist")
+    return stacks.sample_shift[lines.site]
+
+
+_COUNTED_AS = {"allocated": "allocations", "freed": "frees"}
+
+
+class _Adder:
+    """Adds up columns of lines by site; `shift` is each line's interval, 0 where it is exact."""
+
+    def __init__(
+        self, row: NDArray[np.int64], rows: int, shift: NDArray[np.int64], lines: Lines
+    ) -> None:
+        self._row, self._rows = row, rows
+        self._shift = shift
+        self._counters, self._samples = lines.counters, lines.samples
+
+    def plain(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        return _add(self._row, self._rows, values)
+
+    def blocks(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Of numbers of blocks, in fractions where they are estimates."""
+        one = schema.BLOCK_FRACTION
+        total = self.plain(np.where(self._shift > 0, values, values * one))
+        return (total + one // 2) // one
+
+    def events(self, name: str, what: str) -> NDArray[np.int64]:
+        """Of events counted once per sample, each standing for as many as samples do on average."""
+        blocks = signed(self._counters[_COUNTED_AS[what]])
+        ratio = per_sample(blocks, self._samples[what], self._shift)
+        return self.plain(scaled(signed(self._counters[name]), ratio))
+
+    def blocks_variances(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Of the blocks allocated, and of those live."""
+        allocated, freed = (blocks_variance(self._samples, what) for what in _COUNTED_AS)
+        return self._real(allocated), self._real(allocated - freed)
+
+    def bytes_variances(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        allocated, freed = (
+            bytes_variance(self._samples, what, self._shift) for what in _COUNTED_AS
+        )
+        return self._real(allocated), self._real(allocated - freed)
+
+    def widest_interval(self) -> NDArray[np.int64]:
+        widest = np.zeros(self._rows, np.int64)
+        np.maximum.at(widest, self._row, np.where(self._shift > 0, 1 << self._shift, 0))
+        return widest
+
+    def peak_share(self, peak_bytes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """How much of the sampled bytes allocated was live at the peak. Nobody kept the variance of
+        then: it is taken for that much of the whole."""
+        is_sampled = self._shift > 0
+        allocated = self.plain(np.where(is_sampled, signed(self._counters["bytes_allocated"]), 0))
+        peak = self.plain(np.where(is_sampled, peak_bytes, 0))
+        share = np.divide(peak, allocated, out=np.zeros(self._rows), where=allocated > 0)
+        return np.clip(share, 0.0, 1.0)
+
+    def _real(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        total = np.zeros(self._rows)
+        np.add.at(total, self._row, values)
+        return total
 
 
 def clamp(table: SiteTable) -> SiteTable:
@@ -119,14 +210,15 @@ def _add(row: NDArray[np.int64], rows: int, values: NDArray[np.int64]) -> NDArra
     return total
 
 
-def _at_peak(
-    header: schema.Header, counters: Records
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _at_peak(image: Image, counters: Records) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Live blocks and bytes of each line when the process was at its peak: a line that changed
     since has saved them, any other still has them."""
     blocks = signed(counters["allocations"] - counters["frees"])
     bytes_ = signed(counters["bytes_allocated"] - counters["bytes_freed"])
-    if header.peak_rising:
+    header = image.header
+    # Where sampling, a peak is noted when the total falls from it.
+    is_higher = header.flags & schema.FLAG_USABLE and Sums(image).live_bytes > header.peak_bytes
+    if header.peak_rising or is_higher:
         return blocks, bytes_
     changed = counters["epoch"] == header.peak_epoch
     return (

@@ -33,7 +33,7 @@ def _check_version(file: RecordingFile, header: schema.Header) -> None:
         )
     if header.version == 0:
         raise file.damaged("it has format version 0")
-    if not schema.Header.SIZE <= header.header_size <= schema.PAGE:
+    if not schema.HEADER_SIZES[header.version] <= header.header_size <= schema.PAGE:
         raise file.damaged(f"its header claims a size of {header.header_size} bytes")
 
 
@@ -51,6 +51,7 @@ _RANGES = {
     "ladder": range(len(schema.LADDERS)),
     "ladder_reason": range(len(schema.REASONS)),
     "granule_shift": range(3, 13),
+    "mode": range(schema.MODE_PAUSED + 1),
     "sites": range(schema.MAX_SITES + 1),
     "timeline_arena": range(2),
     "snapshots_arena": range(2),

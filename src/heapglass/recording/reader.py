@@ -6,12 +6,13 @@ that has ended.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from heapglass.errors import RecordingError
-from heapglass.model import BlockTable
+from heapglass.model import BlockTable, LiveUnit
 from heapglass.recording import counters, histograms, schema, summary
 from heapglass.recording.arenas import read_arena
 from heapglass.recording.file import RecordingFile
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from os import PathLike
 
+    from numpy.typing import NDArray
+
     from heapglass.model import (
         Histogram,
         Losses,
@@ -42,7 +45,6 @@ if TYPE_CHECKING:
         Totals,
         Workings,
     )
-    from heapglass.recording.columns import Records
 
 # Lines read while the peak moved on are of two peaks; then they are read again, so many times.
 _PEAK_TRIES = 2
@@ -78,7 +80,11 @@ class Recording:
 
     @property
     def totals(self) -> Totals:
-        return summary.totals(self._image())
+        totals = summary.totals(self._image())
+        if totals.live_unit is LiveUnit.REQUESTED:
+            return totals
+        # No thread knows of those that were not sampled.
+        return replace(totals, temporary=int(self.sites().temporary.sum()))
 
     @property
     def losses(self) -> Losses:
@@ -128,8 +134,13 @@ class Recording:
         canonical = self._read_stacks().canonical
         if np.any(blocks.site >= len(canonical)) or not np.all(canonical[blocks.site]):
             raise self._file.damaged("a block in it is of a site that does not exist")
+        shift = self._read_stacks().sample_shift[blocks.site]
         return BlockTable(
-            blocks.address, blocks.size, canonical[blocks.site], birth_ns(blocks.birth)
+            blocks.address,
+            blocks.size,
+            canonical[blocks.site],
+            birth_ns(blocks.birth),
+            np.where(shift > 0, 1 << shift, 0),
         )
 
     def timeline(self) -> Timeline:
@@ -137,7 +148,7 @@ class Recording:
 
     def snapshots(self) -> Iterator[Snapshot]:
         arena = read_arena(self._image(), schema.KIND_SNAPSHOTS)
-        yield from accumulate(self._file, arena, self._read_stacks().canonical)
+        yield from accumulate(self._file, arena, self._read_stacks())
 
     def _image(self) -> Image:
         """The recording as it stands now. Whoever follows a reference from one table into another
@@ -175,7 +186,9 @@ class Recording:
         return image, lines
 
     def _histogram(
-        self, read: Callable[[Image, Records], Histogram], site: int | None
+        self,
+        read: Callable[[Image, counters.Lines, NDArray[np.int64]], Histogram],
+        site: int | None,
     ) -> Histogram:
         sites = None
         if site is not None:
@@ -183,7 +196,8 @@ class Recording:
             if not len(sites):
                 raise self._no_site(site)
         lines = counters.read_lines(self._image(), sites)
-        return read(self._image(), lines.counters)
+        shift = counters.sample_shift(self._image(), lines, self._read_stacks())
+        return read(self._image(), lines, shift)
 
     def _no_site(self, site: int) -> RecordingError:
         return RecordingError(f"{self.name} has no site {site}")

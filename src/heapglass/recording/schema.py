@@ -10,7 +10,7 @@ from __future__ import annotations
 from heapglass.recording.layout import Bytes, Layout, Nested, Number, Numbers
 
 MAGIC = 0x0A736C6770616568
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 PAGE = 4096
 STEP = 65536
@@ -78,6 +78,8 @@ KIND_LEDGER = 9
 KIND_LARGE = 10
 KIND_TIMELINE = 11
 KIND_SNAPSHOTS = 12
+KIND_SAMPLES = 13
+KIND_MODES = 14
 
 MODULE_MAIN = 1
 MODULE_VDSO = 2
@@ -89,6 +91,10 @@ PSEUDO_BOUNDS = 3
 PSEUDO_BAD_RULE = 4
 PSEUDO_OTHER = 5
 PSEUDO_END = 4096
+PSEUDO_SAMPLED = 64
+SAMPLE_SHIFT_LEAST = 8
+SAMPLE_SHIFT_MOST = 30
+BLOCK_FRACTION = 1024
 
 BUCKETS = 48
 COUNTERS_PER_EXTENT = 512
@@ -107,6 +113,16 @@ FLAG_FORKED = 1
 FLAG_NO_POPULATE = 2
 FLAG_MULTI_THREADED = 4
 FLAG_TRUNCATED = 8
+FLAG_USABLE = 16
+
+MODE_EXACT = 1
+MODE_SAMPLED = 2
+MODE_PAUSED = 3
+CHANGE_START = 1
+CHANGE_ASKED = 2
+CHANGE_OVER = 3
+CHANGE_WITHIN = 4
+MODE_CHANGES = 2048
 
 
 def _u8() -> Number:
@@ -195,6 +211,15 @@ class Counters(Layout):
     reserved1 = Number("Q")
 
 
+class Samples(Layout):
+    allocated = _u64()
+    freed = _u64()
+    allocated_blocks_variance = Numbers("Q", 2)
+    freed_blocks_variance = Numbers("Q", 2)
+    allocated_bytes_variance = _u64()
+    freed_bytes_variance = _u64()
+
+
 class Histogram(Layout):
     bucket = Numbers("Q", BUCKETS)
 
@@ -251,6 +276,15 @@ class Snapshot(Layout):
     length = _u32()
     sites = _u32()
     totals = Nested(Point)
+
+
+class ModeChange(Layout):
+    time = _u64()
+    sample_bytes = _u64()
+    mode = _u32()
+    reason = _u32()
+    cost_ppm = _u32()
+    reserved = _u32()
 
 
 class Header(Layout):
@@ -311,3 +345,13 @@ class Header(Layout):
     command_line_cut = _u32()
     allocator = Bytes(64)
     options = Bytes(256)
+    mode = _u32()
+    mode_changes = _u32()
+    paused_ns = _u64()
+    paused_since = _u64()
+    budget_ppm = _u32()
+    reserved = _u32()
+
+
+# What a header of each version has at least; what it lacks reads as zero.
+HEADER_SIZES = {1: Header.FIELDS["mode"].offset, 2: Header.SIZE}

@@ -15,15 +15,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from heapglass.recording.file import RecordingFile
+    from heapglass.recording.stacks import Stacks
 
 _COLUMNS = 4  # live_blocks, live_bytes, allocations, bytes_allocated
 _LONGEST_VARINT = 10
 
 
-def accumulate(
-    file: RecordingFile, arena: bytes, canonical: NDArray[np.int64]
-) -> Iterator[Snapshot]:
-    """Every snapshot as a full table, rows by the ids that `canonical` maps sites to."""
+def accumulate(file: RecordingFile, arena: bytes, stacks: Stacks) -> Iterator[Snapshot]:
+    """Every snapshot as a full table, rows by the ids that sites are shown under."""
+    canonical = stacks.canonical
+    one = np.array([schema.BLOCK_FRACTION, 1, schema.BLOCK_FRACTION, 1])
     values = np.zeros((len(canonical), _COLUMNS), np.int64)
     is_known = np.zeros(len(canonical), bool)
     time = 0
@@ -32,9 +33,11 @@ def accumulate(
         site, change = _decode(file, head, deltas)
         if np.any(site >= len(canonical)) or not np.all(canonical[site]):
             raise file.damaged("a snapshot in it names a site that does not exist")
-        np.add.at(values, canonical[site], change)
+        # Blocks of sampled sites come in fractions; all are added up in these.
+        is_exact = stacks.sample_shift[site, None] == 0
+        np.add.at(values, canonical[site], np.where(is_exact, change * one, change))
         is_known[canonical[site]] = True
-        yield _snapshot(time, np.flatnonzero(is_known), values)
+        yield _snapshot(time, np.flatnonzero(is_known), (values + one // 2) // one)
 
 
 def _snapshot(time: int, known: NDArray[np.int64], values: NDArray[np.int64]) -> Snapshot:

@@ -1,8 +1,8 @@
 """The call tree: each site's stack, and which sites are one.
 
 Two threads that meet a new stack in the same instant may give it two sites, or two nodes on its
-way. Sites with equal stacks (same return addresses in the same generations of modules) are shown
-as one, under the lowest id.
+way, and blocks that were sampled have sites of their own. Sites with equal stacks (same return
+addresses in the same generations of modules) are shown as one, under the lowest id.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ class Stacks:
         "first_seen",
         "modules",
         "records",
+        "sample_shift",
     )
 
     def __init__(self, image: Image, records: bytearray, modules: ModuleTable) -> None:
@@ -57,9 +58,26 @@ class Stacks:
         self._parent = signed(nodes["parent"])
         self._module = modules.locate(self._address)
         self._node = signed(sites["node"])
+        # sample_shift[site] is the logarithm of the interval it was sampled at, 0 for exact ones.
+        self.sample_shift = self._take_marks()
         self.first_seen = signed(sites["first_seen"])
         # canonical[site] is the id that its stack is shown under, 0 where no site is visible.
         self.canonical = self._merge()
+
+    def _take_marks(self) -> NDArray[np.int64]:
+        """What the nodes that mark sampled sites say; from then on such sites begin behind them."""
+        shift = np.zeros(len(self._node), np.int64)
+        ids = np.flatnonzero((self._node > 0) & (self._node < len(self._address)))
+        address = self._address[self._node[ids]]
+        marked = ids[(address > schema.PSEUDO_SAMPLED) & (address < schema.PSEUDO_END)]
+        shift[marked] = signed(self._address[self._node[marked]]) - schema.PSEUDO_SAMPLED
+        known = range(schema.SAMPLE_SHIFT_LEAST, schema.SAMPLE_SHIFT_MOST + 1)
+        if not np.all(np.isin(shift[marked], known)) or not np.all(
+            self._parent[self._node[marked]]
+        ):
+            raise self._file.damaged("a site in it was sampled at an odd interval")
+        self._node[marked] = self._parent[self._node[marked]]
+        return shift
 
     def stack(self, site: int) -> Stack | None:
         """None when no such site is visible."""

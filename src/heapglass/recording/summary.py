@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from heapglass.model import Loss, Losses, LossKind, Process, ProcessState, Recorder, Thread, Totals
-from heapglass.recording import schema
+from heapglass.model import (
+    ChangeReason,
+    LiveUnit,
+    Loss,
+    Losses,
+    LossKind,
+    Mode,
+    ModeChange,
+    Process,
+    ProcessState,
+    Recorder,
+    Thread,
+    Totals,
+)
+from heapglass.recording import modes, schema
 from heapglass.recording.process import (
     arguments,
     duration,
@@ -54,6 +67,7 @@ def totals(image: Image) -> Totals:
         temporary=sums.temporary,
         reallocs=sums.reallocs,
         usable_live_bytes=sums.usable_live_bytes,
+        live_unit=LiveUnit.USABLE if sums.counts_usable else LiveUnit.REQUESTED,
     )
 
 
@@ -72,9 +86,11 @@ def losses(image: Image) -> Losses:
 
 def recorder(image: Image) -> Recorder:
     header = image.header
+    changes = modes.read_changes(image)
+    sample_bytes = modes.sample_bytes(image, changes)
     return Recorder(
-        mode="sampled" if header.sample_bytes else "exact",
-        sample_bytes=header.sample_bytes,
+        mode="sampled" if sample_bytes else "exact",
+        sample_bytes=sample_bytes,
         format_version=header.version,
         depth_limit=header.depth_limit,
         granule_bytes=1 << header.granule_shift,
@@ -85,6 +101,33 @@ def recorder(image: Image) -> Recorder:
         file_bytes=header.file_reserved_bytes,
         private_bytes=header.private_bytes,
         stats=Sums(image).stats,
+        changes=tuple(map(_change, changes)),
+        change_count=header.mode_changes,
+        paused_ns=modes.paused_ns(image, duration(image, standing(image))),
+        budget=header.budget_ppm / 1e6,
+    )
+
+
+_MODES = {
+    schema.MODE_EXACT: Mode.EXACT,
+    schema.MODE_SAMPLED: Mode.SAMPLED,
+    schema.MODE_PAUSED: Mode.PAUSED,
+}
+_REASONS = {
+    schema.CHANGE_START: ChangeReason.START,
+    schema.CHANGE_ASKED: ChangeReason.ASKED,
+    schema.CHANGE_OVER: ChangeReason.OVER,
+    schema.CHANGE_WITHIN: ChangeReason.WITHIN,
+}
+
+
+def _change(record: schema.ModeChange) -> ModeChange:
+    return ModeChange(
+        time_ns=record.time,
+        mode=_MODES[record.mode],
+        sample_bytes=record.sample_bytes,
+        reason=_REASONS[record.reason],
+        cost=record.cost_ppm / 1e6,
     )
 
 

@@ -24,6 +24,7 @@ class Sums:
         "allocations",
         "bytes_allocated",
         "bytes_freed",
+        "counts_usable",
         "frees",
         "losses",
         "peak_bytes",
@@ -39,9 +40,12 @@ class Sums:
         self.allocations = sum(t.allocations for t in threads)
         self.frees = sum(t.frees for t in threads)
         self.bytes_allocated = sum(t.bytes_allocated for t in threads)
-        self.bytes_freed = sum(t.bytes_freed for t in threads)
+        self.counts_usable = bool(image.header.flags & schema.FLAG_USABLE)
         self.usable_allocated = sum(t.usable_allocated for t in threads)
         self.usable_freed = sum(t.usable_freed for t in threads)
+        # Where not every block is known, neither is what it was asked for when it is freed.
+        freed = self.usable_freed if self.counts_usable else sum(t.bytes_freed for t in threads)
+        self.bytes_freed = freed
         self.temporary = sum(t.temporary for t in threads)
         self.reallocs = sum(t.reallocs for t in threads)
         self.stats = _by_name(schema.STATS, (t.stats for t in threads))
@@ -55,6 +59,8 @@ class Sums:
 
     @property
     def live_bytes(self) -> int:
+        if self.counts_usable:
+            return self.usable_live_bytes
         return max(0, self.bytes_allocated - self.bytes_freed)
 
     @property

@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from heapglass.analysis.peak import peak_difference_bytes
-from heapglass.model import HeapSource, Losses, LossKind, Recorder, SiteTable
+from heapglass.model import (
+    ChangeReason,
+    HeapSource,
+    LiveUnit,
+    Losses,
+    LossKind,
+    Mode,
+    ModeChange,
+    Process,
+    Recorder,
+    SiteTable,
+    Totals,
+)
 from heapglass.units import Units, format_count, format_duration, format_size
 
 _GONE = "no number here includes them"
@@ -80,7 +92,9 @@ def list_caveats(source: HeapSource, table: SiteTable, units: Units = Units.IEC)
     return (
         *ladder_sentences(losses),
         *(loss_sentence(loss.kind, loss.events) for loss in losses.items if loss.events),
-        *sampling_sentences(source.recorder, units),
+        *sampling_sentences(source.recorder, source.totals, source.process, units),
+        *budget_sentences(source.recorder, units),
+        *pause_sentences(source.recorder),
         *peak_sentences(losses, units),
         *share_sentences(peak_difference_bytes(source, table), units),
     )
@@ -101,11 +115,63 @@ def ladder_sentences(losses: Losses) -> tuple[str, ...]:
     return ()
 
 
-def sampling_sentences(recorder: Recorder, units: Units) -> tuple[str, ...]:
-    if recorder.mode == "exact":
+def sampling_sentences(
+    recorder: Recorder, totals: Totals, process: Process, units: Units
+) -> tuple[str, ...]:
+    """What is estimated, and what totals count, in a recording in which blocks may be sampled."""
+    sentences = []
+    if recorder.mode != "exact":
+        every = format_size(recorder.sample_bytes, units)
+        sentences.append(
+            f"Sampled once in about {every}: sites are estimates, shown with their standard"
+            " errors; totals are exact."
+        )
+    if totals.live_unit is LiveUnit.USABLE:
+        sentences.append(
+            "Freed, live and peak totals count usable bytes, as the allocator set them aside."
+        )
+        if process.is_forked:
+            sentences.append(
+                "Frees of blocks that came from the parent process are counted too: live and peak"
+                " totals are too low by these."
+            )
+    return tuple(sentences)
+
+
+def budget_sentences(recorder: Recorder, units: Units) -> tuple[str, ...]:
+    """When recording was cut back to its budget, and when it was extended again."""
+    reasons = (ChangeReason.OVER, ChangeReason.WITHIN)
+    changes = [change for change in recorder.changes if change.reason in reasons]
+    if not changes:
         return ()
-    every = format_size(recorder.sample_bytes, units)
-    return (f"Sampled once in about {every}: sites are estimates, totals are exact.",)
+    first, last = changes[0], changes[-1]
+    times = "once" if len(changes) == 1 else f"{format_count(len(changes))} times"
+    sentence = (
+        f"To stay within {recorder.budget:.1%} of processor time the mode was changed {times}: "
+        f"first at {format_duration(first.time_ns)}, to {_mode_text(first, units)}, as recording"
+        f" took {first.cost:.1%}; in the end {_mode_text(last, units)}."
+    )
+    return (sentence,)
+
+
+def _mode_text(change: ModeChange, units: Units) -> str:
+    if change.mode is Mode.SAMPLED:
+        return f"sampling once in {format_size(change.sample_bytes, units)}"
+    return f"{change.mode.value} recording"
+
+
+def pause_sentences(recorder: Recorder) -> tuple[str, ...]:
+    pauses = sum(change.mode is Mode.PAUSED for change in recorder.changes)
+    if not pauses:
+        return ()
+    times = "once" if pauses == 1 else f"{format_count(pauses)} times"
+    if recorder.change_count > len(recorder.changes):
+        times = f"at least {format_count(pauses)} times"
+    sentence = (
+        f"Recording was paused {times}, for {format_duration(recorder.paused_ns)} in all: what was"
+        " allocated then is in no number."
+    )
+    return (sentence,)
 
 
 def peak_sentences(losses: Losses, units: Units) -> tuple[str, ...]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from heapglass.analysis.counters import Counters
 from heapglass.analysis.leaks import Remainder
 from heapglass.analysis.order import SortKey, sort_column
-from heapglass.units import Units, format_compact, format_share, format_size
+from heapglass.units import Units, format_share
+from heapglass.views.estimates import count_text, size_text
 from heapglass.views.glyphs import Glyphs, draw_bar
 
 _SHARES_FROM = 100  # columns of screen
@@ -85,14 +86,15 @@ def _pad(column: Column, text: str, width: int) -> str:
 
 
 def _size(query: ColumnQuery, title: str, name: str) -> Column:
-    units = query.units
+    units, glyphs = query.units, query.glyphs
     is_sorted = sort_column(query.sort) == name
-    return Column(title, lambda counters: format_size(getattr(counters, name), units), is_sorted)
+    return Column(title, lambda counters: size_text(counters, name, units, glyphs), is_sorted)
 
 
 def _count(query: ColumnQuery, title: str, name: str) -> Column:
+    glyphs = query.glyphs
     is_sorted = sort_column(query.sort) == name
-    return Column(title, lambda counters: format_compact(getattr(counters, name)), is_sorted)
+    return Column(title, lambda counters: count_text(counters, name, glyphs), is_sorted)
 
 
 def _share(query: ColumnQuery) -> Column:

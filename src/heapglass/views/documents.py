@@ -9,8 +9,18 @@ from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
 
+from heapglass.analysis.counters import Counters
 from heapglass.analysis.grouping import Group
-from heapglass.model import Frame, HeapSource, Losses, Process, ProcessState, Recorder, Totals
+from heapglass.model import (
+    Frame,
+    HeapSource,
+    Losses,
+    ModeChange,
+    Process,
+    ProcessState,
+    Recorder,
+    Totals,
+)
 from heapglass.views.groups import GroupView
 from heapglass.views.histogram import Bar
 from heapglass.views.labels import cut_text
@@ -75,7 +85,7 @@ def _table_head(source: HeapSource, view: TableView | GroupView) -> Document:
         "sort": view.sort.value,
         "remainder": view.remainder.value,
         "matched": view.matched,
-        "sum": asdict(view.sum),
+        "sum": _counters(view.sum),
     }
 
 
@@ -114,6 +124,9 @@ def _recorder(recorder: Recorder, losses: Losses) -> Document:
     return {
         "mode": recorder.mode,
         "sample_bytes": recorder.sample_bytes,
+        "budget": recorder.budget or None,
+        "paused": recorder.paused_ns / 1e9,
+        "changes": [_change(change) for change in recorder.changes],
         "memory_bytes": recorder.memory_bytes,
         "file_bytes": recorder.file_bytes,
         "private_bytes": recorder.private_bytes,
@@ -127,11 +140,29 @@ def _recorder(recorder: Recorder, losses: Losses) -> Document:
     }
 
 
+def _change(change: ModeChange) -> Document:
+    return {
+        "time": change.time_ns / 1e9,
+        "mode": change.mode.value,
+        "sample_bytes": change.sample_bytes,
+        "reason": change.reason.value,
+        "cost": change.cost or None,
+    }
+
+
+def _counters(counters: Counters) -> Document:
+    """What is exact has no errors, and nothing to say about samples."""
+    document = asdict(counters)
+    if not counters.samples:
+        del document["errors"], document["sample_bytes"], document["samples"]
+    return document
+
+
 def _site(row: SiteRow) -> Document:
     index = row.responsible_index
     return {
         "id": row.site,
-        **asdict(row.counters),
+        **_counters(row.counters),
         "responsible": index if index >= 0 else None,
         "cut": cut_text(row.stack.cut) if row.stack.cut is not None else None,
         "stack": [_frame(frame) for frame in row.stack.frames],
@@ -156,7 +187,7 @@ def _group(group: Group) -> Document:
     return {
         "name": group.key.name,
         "module": group.key.module,
-        **asdict(group.counters),
+        **_counters(group.counters),
         "sites": list(group.sites),
     }
 

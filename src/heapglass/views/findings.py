@@ -30,8 +30,10 @@ from heapglass.model import (
 from heapglass.text import printable
 from heapglass.units import Units, format_compact, format_count, format_duration, format_size
 from heapglass.views.caveats import (
+    budget_sentences,
     ladder_sentences,
     loss_sentence,
+    pause_sentences,
     peak_sentences,
     sampling_sentences,
     share_sentences,
@@ -137,8 +139,13 @@ def _modules(cuts: list[Cut]) -> str:
 
 
 def _mode(seen: Examined) -> Iterator[Finding]:
-    for sentence in sampling_sentences(seen.recorder, seen.units):
+    sampling = sampling_sentences(seen.recorder, seen.totals, seen.process, seen.units)
+    for sentence in sampling:
         yield Finding(Severity.NOTE, "sampling", sentence, "Record without --sample to be exact.")
+    for sentence in budget_sentences(seen.recorder, seen.units):
+        yield Finding(Severity.NOTE, "budget", sentence, "Raise HEAPGLASS_BUDGET to record more.")
+    for sentence in pause_sentences(seen.recorder):
+        yield Finding(Severity.NOTE, "pauses", sentence)
 
 
 def _walks(seen: Examined) -> Iterator[Finding]:

@@ -10,16 +10,17 @@ class Glyphs:
     ellipsis: str
     arrow: str  # from callee to caller
     dash: str  # between the ends of a range
+    error: str  # before a standard error
     bar: str  # fillings of one cell, from almost empty to full
 
 
-UNICODE = Glyphs(ellipsis="…", arrow="←", dash="–", bar="▏▎▍▌▋▊▉█")  # noqa: RUF001
-ASCII = Glyphs(ellipsis="...", arrow="<-", dash="-", bar="#")
+UNICODE = Glyphs(ellipsis="…", arrow="←", dash="–", error="±", bar="▏▎▍▌▋▊▉█")  # noqa: RUF001
+ASCII = Glyphs(ellipsis="...", arrow="<-", dash="-", error="+-", bar="#")
 
 
 def choose_glyphs(encoding: str) -> Glyphs:
     """The richest set that the encoding can write."""
-    characters = UNICODE.ellipsis + UNICODE.arrow + UNICODE.dash + UNICODE.bar
+    characters = UNICODE.ellipsis + UNICODE.arrow + UNICODE.dash + UNICODE.error + UNICODE.bar
     try:
         characters.encode(encoding)
     except (UnicodeEncodeError, LookupError):

@@ -3,7 +3,17 @@ several threads, losses."""
 
 from __future__ import annotations
 
-from heapglass.model import LossKind, ProcessState, Pseudo
+from dataclasses import replace
+
+from heapglass.model import (
+    ChangeReason,
+    LiveUnit,
+    LossKind,
+    Mode,
+    ModeChange,
+    ProcessState,
+    Pseudo,
+)
 from unit.fake_source import FakeSite, FakeSource, frame
 
 LIBC = "/lib/x86_64-linux-gnu/libc.so.6"
@@ -111,6 +121,22 @@ def lossy_heap() -> FakeSource:
     heap.loss_items = {LossKind.EARLY: 1, LossKind.STACK_NO_RULE: 7, LossKind.SITES_FULL: 12_345}
     heap.ladder = ("dropping", "budget", 2_500_000_000)
     heap.peak_error_bytes = 4_096
+    return heap
+
+
+def sampled_heap() -> FakeSource:
+    """Within a budget: exact, then sampled; with a pause."""
+    heap = sample_heap()
+    sampled = (replace(site, samples=index + 1) for index, site in enumerate(SITES[:5]))
+    heap.made_of = (*sampled, *SITES[5:])
+    heap.mode, heap.live_unit = "sampled", LiveUnit.USABLE
+    heap.budget, heap.paused_ns = 0.03, 250_000_000
+    heap.changes = (
+        ModeChange(0, Mode.EXACT, 0, ChangeReason.START, 0.0),
+        ModeChange(10**9, Mode.SAMPLED, 512 << 10, ChangeReason.OVER, 0.0412),
+        ModeChange(2 * 10**9, Mode.PAUSED, 512 << 10, ChangeReason.ASKED, 0.0),
+        ModeChange(2_250_000_000, Mode.SAMPLED, 512 << 10, ChangeReason.ASKED, 0.0),
+    )
     return heap
 
 

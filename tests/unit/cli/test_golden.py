@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from unit.cli.sample_heap import empty_heap, lossy_heap, running_heap, sample_heap
+from unit.cli.sample_heap import empty_heap, lossy_heap, running_heap, sample_heap, sampled_heap
 
 if TYPE_CHECKING:
     from unit.cli.conftest import Run
@@ -48,11 +48,18 @@ SCREENS = {
     "table-lossy-80": (["table", "x"], {"COLUMNS": "80"}),
     "summary-running-80": (["summary", "x", "-n", "1"], {"COLUMNS": "80"}),
     "table-running-80": (["table", "x"], {"COLUMNS": "80"}),
+    "summary-sampled-80": (["summary", "x"], {"COLUMNS": "80"}),
+    "table-sampled-120": (["table", "x"], {"COLUMNS": "120"}),
     "summary-empty-80": (["summary", "x"], {"COLUMNS": "80"}),
     "table-empty-80": (["table", "x"], {"COLUMNS": "80"}),
     "wrapper-80": (["table", "x", "--wrapper", "xml.*"], {"COLUMNS": "80"}),
 }
-HEAPS = {"lossy": lossy_heap, "running": running_heap, "empty": empty_heap}
+HEAPS = {
+    "lossy": lossy_heap,
+    "running": running_heap,
+    "sampled": sampled_heap,
+    "empty": empty_heap,
+}
 
 
 def compare(name: str, text: str) -> None:

@@ -13,7 +13,14 @@ from heapglass.model import Finding, ProcessState, Severity
 from heapglass.views.bench_documents import cell_document, program_document
 from heapglass.views.doctor_documents import machine_document
 from unit.cli.sample_costs import CELL_COSTS, MODES, PLAN, PROGRAM_COSTS
-from unit.cli.sample_heap import SITES, empty_heap, lossy_heap, running_heap, sample_heap
+from unit.cli.sample_heap import (
+    SITES,
+    empty_heap,
+    lossy_heap,
+    running_heap,
+    sample_heap,
+    sampled_heap,
+)
 
 if TYPE_CHECKING:
     from unit.cli.conftest import Run
@@ -185,10 +192,20 @@ def test_the_doctor_has_the_numbers_of_the_source(run: Run) -> None:
     assert found["file"]["file_system"] == "ext4"
 
 
+def test_estimates_have_errors(run: Run) -> None:
+    table = document(run, sampled_heap(), "table", "x", "--sort", "bytes")
+    estimate = next(site for site in table["sites"] if site.get("samples") == 1)
+    assert estimate["sample_bytes"] == 512 << 10
+    assert estimate["errors"]["live_bytes"] == estimate["live_bytes"] // 10
+    assert any("errors" not in site for site in table["sites"])
+    squares = sum(site["errors"]["peak_bytes"] ** 2 for site in table["sites"] if "errors" in site)
+    assert table["sum"]["errors"]["peak_bytes"] == pytest.approx(squares**0.5)
+
+
 def test_every_key_is_documented(run: Run) -> None:
     documented = set(re.findall(r"^\| `(\w+)`", DOCS.read_text(encoding="utf-8"), re.MULTILINE))
     found: set[str] = set()
-    for heap in (sample_heap(), lossy_heap(), running_heap(), empty_heap()):
+    for heap in (sample_heap(), lossy_heap(), running_heap(), sampled_heap(), empty_heap()):
         found |= keys(document(run, heap, "summary", "x"))
         found |= keys(document(run, heap, "table", "x"))
         found |= keys(document(run, heap, "table", "x", "--group", "file"))

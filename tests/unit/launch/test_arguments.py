@@ -56,6 +56,23 @@ def test_values_are_read() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("arguments", "sample"),
+    [
+        (("--sample", "cmd"), "524288"),
+        (("--sample", "--", "cmd"), "524288"),
+        (("--sample", "auto", "cmd"), "auto"),
+        (("--sample", "64k", "cmd"), "65536"),
+        (("--sample=100000", "cmd"), "131072"),
+        (("--sample=0", "cmd"), "0"),
+        (("cmd",), None),
+    ],
+)
+def test_sampling_may_have_a_value(arguments: tuple[str, ...], sample: str | None) -> None:
+    options = parsed(*arguments)
+    assert (options.command, options.sample) == (("cmd",), sample)
+
+
 def test_zero_switches_snapshots_off() -> None:
     options = parsed("--snapshot", "0", "--snapshot-churn", "0", "cmd")
     assert (options.snapshot_seconds, options.churn_bytes) == ("0", 0)
@@ -93,6 +110,9 @@ def test_help_behind_the_command_is_the_commands() -> None:
         (("--snapshot", "1.5.2", "cmd"), "--snapshot: 1.5.2 is not"),
         (("--memory", "lots", "cmd"), "'lots' is not a size"),
         (("--memory", "4095k", "cmd"), "--memory: 4095k is not between 4.0 MiB and"),
+        (("--sample", "1", "cmd"), "--sample: 1 is not between 256 B and"),
+        (("--sample=2G", "cmd"), "--sample: 2G is not between 256 B and 1 GiB"),
+        (("--sample=often", "cmd"), "'often' is not a size"),
         (("--snapshot-churn", "16E", "cmd"), "--snapshot-churn: 16E is not between"),
     ],
 )

@@ -41,6 +41,7 @@ def test_each_option_has_its_variable() -> None:
         snapshot_seconds="0.5",
         churn_bytes=4096,
         memory_bytes=1 << 30,
+        sample="auto",
     )
     made = environment(options)
     assert made["HEAPGLASS_FOLLOW"] == "0"
@@ -48,6 +49,7 @@ def test_each_option_has_its_variable() -> None:
     assert made["HEAPGLASS_SNAPSHOT"] == "0.5"
     assert made["HEAPGLASS_CHURN"] == "4096"
     assert made["HEAPGLASS_MEMORY"] == "1073741824"
+    assert made["HEAPGLASS_SAMPLE"] == "auto"
 
 
 def test_users_variables_hold_where_no_option_is_given() -> None:

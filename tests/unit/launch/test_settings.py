@@ -25,6 +25,7 @@ def test_every_variable_is_heard() -> None:
         HEAPGLASS_SNAPSHOT="0.5",
         HEAPGLASS_CHURN="64M",
         HEAPGLASS_MEMORY="1G",
+        HEAPGLASS_SAMPLE="512k",
     )
     assert troubles == []
     assert options == RunOptions(
@@ -36,6 +37,7 @@ def test_every_variable_is_heard() -> None:
         snapshot_seconds="0.5",
         churn_bytes=64 << 20,
         memory_bytes=1 << 30,
+        sample="524288",
     )
 
 
@@ -54,6 +56,7 @@ def test_an_option_is_stronger() -> None:
         ("HEAPGLASS_SNAPSHOT", "-1"),
         ("HEAPGLASS_CHURN", "lots"),
         ("HEAPGLASS_MEMORY", "1M"),
+        ("HEAPGLASS_SAMPLE", "17"),
         ("HEAPGLASS_QUIET", "yes"),
         ("HEAPGLASS_FOLLOW", "2"),
     ],

@@ -142,7 +142,7 @@ def test_more_than_two_directory_blocks(path: Path, writer: Writer) -> None:
     assert _live_bytes(writer.write(path)) == 100
 
 
-@pytest.mark.parametrize("kind", [schema.KIND_NONE, schema.KIND_SNAPSHOTS + 1, 0xFFFFFFFF])
+@pytest.mark.parametrize("kind", [schema.KIND_NONE, schema.KIND_MODES + 1, 0xFFFFFFFF])
 def test_extents_to_skip(path: Path, writer: Writer, kind: int) -> None:
     writer.add_extent(kind, b"\xff" * 1000, first=5, owner=6)
     assert _live_bytes(writer.write(path)) == 100

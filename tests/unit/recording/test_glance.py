@@ -130,7 +130,11 @@ class TestWriters:
         assert other.read_bytes() == b"precious" * 20000
 
     def test_no_newer_ones(self, write: Write, tmp_path: Path) -> None:
-        path = SlowRecorder().writer(version=2).write(tmp_path / "x", size=1 << 30)
+        path = (
+            SlowRecorder()
+            .writer(version=schema.FORMAT_VERSION + 1)
+            .write(tmp_path / "x", size=1 << 30)
+        )
         with pytest.raises(RecordingError, match="newer heapglass"):
             write(path)
         assert path.stat().st_size == 1 << 30

@@ -2,7 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from heapglass.model import LossKind, ProcessState
+from heapglass.model import (
+    ChangeReason,
+    LiveUnit,
+    LossKind,
+    Mode,
+    ModeChange,
+    ProcessState,
+)
 from heapglass.units import Units
 from heapglass.views.caveats import list_caveats
 from unit.fake_source import FakeSite, FakeSource, frame
@@ -43,6 +50,33 @@ def test_estimates_are_called_so() -> None:
     assert "512 KiB" in sentence
     (sentence,) = caveats(FakeSource(peak_error_bytes=4096), Units.SI)
     assert "4.1 kB" in sentence
+
+
+def test_usable_totals_are_called_so() -> None:
+    (sentence,) = caveats(FakeSource(live_unit=LiveUnit.USABLE))
+    assert "usable bytes" in sentence
+    _, inherited = caveats(FakeSource(live_unit=LiveUnit.USABLE, is_forked=True))
+    assert "too low" in inherited
+
+
+def test_changes_for_the_budget_are_told_with_time_and_cost() -> None:
+    over = ModeChange(10**9, Mode.SAMPLED, 512 << 10, ChangeReason.OVER, 0.0412)
+    within = ModeChange(5 * 10**9, Mode.EXACT, 0, ChangeReason.WITHIN, 0.001)
+    (sentence,) = caveats(FakeSource(changes=(over,), budget=0.03))
+    assert "within 3.0% of processor time the mode was changed once" in sentence
+    assert "at 1.0 s, to sampling once in 512 KiB, as recording took 4.1%" in sentence
+    (sentence,) = caveats(FakeSource(changes=(over, within), budget=0.03))
+    assert "2 times" in sentence
+    assert sentence.endswith("in the end exact recording.")
+
+
+def test_pauses_are_told_with_their_length() -> None:
+    pause = ModeChange(10**9, Mode.PAUSED, 0, ChangeReason.ASKED, 0.0)
+    resumed = ModeChange(2 * 10**9, Mode.EXACT, 0, ChangeReason.ASKED, 0.0)
+    (sentence,) = caveats(FakeSource(changes=(pause, resumed), paused_ns=10**9))
+    assert sentence.startswith("Recording was paused once, for 1.0 s in all")
+    (sentence,) = caveats(FakeSource(changes=(pause, resumed, pause), paused_ns=3 * 10**9))
+    assert sentence.startswith("Recording was paused 2 times, for 3.0 s in all")
 
 
 @pytest.mark.parametrize(("off", "text"), [(1536, "1.5 KiB more"), (-100, "100 B less")])

@@ -1,0 +1,276 @@
+#include "light.h"
+
+#include "filter.h"
+#include "mode.h"
+#include "modules.h"
+#include "real.h"
+#include "release.h"
+#include "sampled.h"
+
+/* ---- the slow door: the block is taken, or may be known, or the thread is new ------------------- */
+
+static bool is_passed_on(uint32_t mode) { return mode == HG_MODE_PAUSED || mode == HG_MODE_OFF; }
+
+/* The event came from a signal handler inside a hook: it cannot be recorded, but counted. (Where an
+ * allocator may call itself through us, nobody can tell.) */
+static struct hg_thread *countable(void) {
+    struct hg_thread *thread = tls_thread;
+    bool is_counted = g_real_has_size_word && hg_mode() == HG_MODE_SAMPLED;
+    return is_counted && thread->record ? thread : NULL;
+}
+
+static void count_nested(void *block, size_t size) {
+    struct hg_thread *thread = countable();
+    if (thread) hg_tally_add(&thread->tally, thread->record, size, hg_real_usable(block));
+}
+
+static void count_nested_free(void *block) {
+    struct hg_thread *thread = countable();
+    if (thread) hg_tally_remove(&thread->tally, thread->record, 0, hg_real_usable(block));
+}
+
+void hg_light_report(struct hg_thread *thread, const struct hg_frame *frame, void *block,
+                     size_t size) {
+    uint32_t mode = hg_mode();
+    if (!thread) {
+        if (block) count_nested(block, size);
+        return;
+    }
+    if (!block) hg_sampler_forget(&thread->sampler, size);
+    else if (mode == HG_MODE_EXACT) hg_recorder_allocated(thread, frame, block, size);
+    else if (!is_passed_on(mode)) hg_sampled_allocated(thread, frame, block, size);
+    hg_recorder_leave(thread);
+}
+
+/* Paused, in a recording that is exact otherwise: what is known still is freed. */
+static void free_known(struct hg_thread *thread, const struct hg_frame *frame, void *block) {
+    struct hg_taken taken = hg_recorder_take(thread, block);
+    if (taken.block.site) hg_recorder_freed(thread, frame, block, &taken);
+}
+
+void hg_light_release(void *block, const struct hg_frame *frame) {
+    if (!block || hg_real_is_arena(block)) return;
+    if (hg_mode() == HG_MODE_EXACT) {
+        hg_release(block, frame);
+        return;
+    }
+    struct hg_thread *thread = hg_recorder_enter(frame, false);
+    if (!thread) {
+        count_nested_free(block);
+        g_real.free(block);
+        return;
+    }
+    if (hg_mode_is_light()) hg_sampled_freeing(thread, frame, block);
+    else free_known(thread, frame, block);
+    hg_thread_become(thread, HG_THREAD_IN_ALLOCATOR);
+    g_real.free(block);
+    hg_recorder_leave(thread);
+}
+
+static HG_NOINLINE void slow_free(void *block) {
+    const struct hg_frame *frame = FRAME();
+    hg_light_release(block, frame);
+    KEEP_FRAME();
+}
+
+/* ---- realloc -------------------------------------------------------------------------------------- */
+
+static struct hg_taken take(struct hg_thread *thread, void *block) {
+    return hg_mode_is_light() ? hg_sampled_take(thread, block) : hg_recorder_take(thread, block);
+}
+
+/* What became of `from`, known or not, in a recording that is exact but for pauses. */
+static void report_resized(struct hg_thread *thread, const struct hg_frame *frame, void *from,
+                           const struct hg_taken *taken, void *to, size_t size) {
+    if (hg_mode() == HG_MODE_EXACT && taken->block.site && to) {
+        hg_recorder_resized(thread, frame, from, taken, to, size);
+        return;
+    }
+    if (taken->block.site && (to || !size)) hg_recorder_freed(thread, frame, from, taken);
+    else if (taken->block.site) hg_recorder_kept(thread, from, taken);
+    if (to && hg_mode() == HG_MODE_EXACT) hg_recorder_allocated(thread, frame, to, size);
+}
+
+static void report_resized_light(struct hg_thread *thread, const struct hg_frame *frame, void *from,
+                                 const struct hg_taken *taken, void *to, size_t size) {
+    if (to) {
+        hg_sampled_resized(thread, frame, from, taken, to, size);
+        return;
+    }
+    hg_sampler_forget(&thread->sampler, size);
+    if (size) hg_sampled_kept(thread, from, taken);
+    else hg_sampled_freed(thread, from, taken);
+}
+
+static void *resize(void *from, size_t size, const struct hg_frame *frame) {
+    struct hg_thread *thread = hg_recorder_enter(frame, true);
+    if (!thread) {
+        count_nested_free(from);
+        void *to = g_real.realloc(from, size);
+        if (to) count_nested(to, size);
+        return to;
+    }
+    struct hg_taken taken = take(thread, from);
+    hg_thread_become(thread, HG_THREAD_IN_ALLOCATOR);
+    void *to = g_real.realloc(from, size);
+    if (hg_mode_is_light()) report_resized_light(thread, frame, from, &taken, to, size);
+    else report_resized(thread, frame, from, &taken, to, size);
+    hg_recorder_leave(thread);
+    return to;
+}
+
+static HG_NOINLINE void *slow_realloc(void *from, size_t size) {
+    const struct hg_frame *frame = FRAME();
+    if (from && hg_real_is_arena(from)) return hg_real_leave_arena(from, size);
+    if (from) {
+        void *to = resize(from, size, frame);
+        KEEP_FRAME();
+        return to;
+    }
+    struct hg_thread *thread = hg_recorder_enter(frame, true);
+    void *block = g_real.realloc(NULL, size);
+    hg_light_report(thread, frame, block, size);
+    return block;
+}
+
+/* ---- hooks ---------------------------------------------------------------------------------------- */
+
+static HG_NOINLINE void *settle(struct hg_thread *thread, void *block) {
+    hg_tally_settle(thread);
+    return block;
+}
+
+/* Gives the block back, so that a hook can end in it. */
+HG_INLINE void *count(struct hg_thread *thread, void *block, size_t size) {
+    size_t usable = hg_real_usable_by_word(block);
+    bool settles = hg_tally_add(&thread->tally, thread->record, size, usable);
+    return HG_UNLIKELY(settles) ? settle(thread, block) : block;
+}
+
+/* Whether the block must go through the slow door: the countdown has ended. That of a thread never
+ * seen always has, so whoever gets past this has a record. */
+HG_INLINE bool is_due(struct hg_thread *thread, size_t size) {
+    return HG_UNLIKELY(hg_sampler_count(&thread->sampler, size));
+}
+
+#define ALLOCATE(name, parameters, arguments, bytes)                            \
+    static HG_NOINLINE void *slow_##name parameters {                           \
+        const struct hg_frame *frame = FRAME();                                 \
+        struct hg_thread *thread = hg_recorder_enter(frame, true);              \
+        void *block = g_real.name arguments;                                    \
+        hg_light_report(thread, frame, block, (bytes));                         \
+        return block;                                                           \
+    }                                                                           \
+    void *hg_light_##name parameters {                                          \
+        struct hg_thread *thread = tls_thread;                                  \
+        if (is_due(thread, (bytes))) return slow_##name arguments;              \
+        void *block = g_real.name arguments;                                    \
+        return HG_LIKELY(block != NULL) ? count(thread, block, (bytes)) : NULL; \
+    }                                                                           \
+    void *hg_other_##name parameters {                                          \
+        if (HG_LIKELY(is_passed_on(hg_mode()))) return g_real.name arguments;   \
+        return slow_##name arguments;                                           \
+    }
+
+ALLOCATE(malloc, (size_t size), (size), size)
+ALLOCATE(calloc, (size_t number, size_t size), (number, size), number *size)
+ALLOCATE(aligned_alloc, (size_t alignment, size_t size), (alignment, size), size)
+ALLOCATE(memalign, (size_t alignment, size_t size), (alignment, size), size)
+ALLOCATE(valloc, (size_t size), (size), size)
+ALLOCATE(pvalloc, (size_t size), (size), size)
+
+static HG_NOINLINE int slow_posix_memalign(void **out, size_t alignment, size_t size) {
+    const struct hg_frame *frame = FRAME();
+    struct hg_thread *thread = hg_recorder_enter(frame, true);
+    int result = g_real.posix_memalign(out, alignment, size);
+    hg_light_report(thread, frame, result == 0 ? *out : NULL, size);
+    return result;
+}
+
+int hg_light_posix_memalign(void **out, size_t alignment, size_t size) {
+    struct hg_thread *thread = tls_thread;
+    if (is_due(thread, size)) return slow_posix_memalign(out, alignment, size);
+    int result = g_real.posix_memalign(out, alignment, size);
+    if (result == 0 && *out) count(thread, *out, size);
+    return result;
+}
+
+int hg_other_posix_memalign(void **out, size_t alignment, size_t size) {
+    if (is_passed_on(hg_mode())) return g_real.posix_memalign(out, alignment, size);
+    return slow_posix_memalign(out, alignment, size);
+}
+
+/* The total falls from a peak: note it, then free. */
+static HG_NOINLINE void free_falling(void *block) {
+    hg_tally_fall(tls_thread);
+    hg_light_free(block);
+}
+
+static HG_NOINLINE void free_settling(void *block) {
+    hg_tally_settle(tls_thread);
+    g_real.free(block);
+}
+
+void hg_light_free(void *block) {
+    struct hg_thread *thread = tls_thread;
+    struct hg_thread_record *record = thread->record;
+    uintptr_t caller = (uintptr_t)__builtin_return_address(0);
+    /* The filter holds NULL, too. */
+    if (HG_UNLIKELY(!record || hg_filter_may_hold(block) || hg_modules_is_loader(caller))) {
+        slow_free(block);
+        return;
+    }
+    int64_t live = hg_tally_live(record);
+    size_t usable = hg_real_usable_by_word(block);
+    if (HG_UNLIKELY(hg_tally_falls(&thread->tally, live))) free_falling(block);
+    else if (HG_UNLIKELY(hg_tally_remove(&thread->tally, record, live, usable)))
+        free_settling(block);
+    else g_real.free(block);
+}
+
+/* A block from the time before the real allocator was found must not reach it. */
+static void release_unknown(void *block) {
+    if (!hg_real_is_arena(block)) g_real.free(block);
+}
+
+/* While paused: whether a block may be known. After exact recording large ones are in the ledger's
+ * open table, uncounted. The filter covers also what came from the arena. */
+static bool may_be_known(void *block) {
+    if (hg_filter_may_hold(block)) return true;
+    if (!hg_load(&g_filter.has_shadow)) return false;
+    return !g_real_has_size_word || hg_real_usable_by_word(block) >= HG_LEDGER_SMALL_LIMIT;
+}
+
+void hg_other_free(void *block) {
+    uint32_t mode = hg_mode();
+    if (mode == HG_MODE_OFF) release_unknown(block);
+    else if (mode == HG_MODE_PAUSED && !may_be_known(block)) g_real.free(block);
+    else slow_free(block);
+}
+
+void *hg_light_realloc(void *from, size_t size) {
+    struct hg_thread *thread = tls_thread;
+    struct hg_thread_record *record = thread->record;
+    bool is_short = record && from && size && !hg_filter_may_hold(from);
+    if (HG_UNLIKELY(!is_short)) return slow_realloc(from, size);
+    int64_t live = hg_tally_live(record);
+    size_t before = hg_real_usable_by_word(from);
+    bool falls = size < before && hg_tally_falls(&thread->tally, live);
+    if (HG_UNLIKELY(falls || is_due(thread, size))) return slow_realloc(from, size);
+    void *to = g_real.realloc(from, size);
+    if (HG_UNLIKELY(!to)) return NULL;
+    hg_add_at_once(&record->reallocs, 1);
+    bool settles = hg_tally_remove(&thread->tally, record, live, before);
+    settles |= hg_tally_add(&thread->tally, record, size, hg_real_usable_by_word(to));
+    return HG_UNLIKELY(settles) ? settle(thread, to) : to;
+}
+
+void *hg_other_realloc(void *from, size_t size) {
+    uint32_t mode = hg_mode();
+    bool is_paused = mode == HG_MODE_PAUSED;
+    bool is_unknown = is_paused && (!from || !may_be_known(from));
+    if (is_unknown || (mode == HG_MODE_OFF && !hg_real_is_arena(from))) {
+        return g_real.realloc(from, size);
+    }
+    return slow_realloc(from, size);
+}

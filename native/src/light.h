@@ -1,0 +1,46 @@
+/* The hooks of every mode but exact recording, in the place of those in hooks.c, which jump here:
+ * so a frame that these ask for is, like theirs, the one right below the program's.
+ *
+ * While sampling, a block that is not taken costs a countdown and a few counters and never enters
+ * the recorder. Paused, or off, an allocation is a jump to the real one. */
+#ifndef HG_LIGHT_H
+#define HG_LIGHT_H
+
+#include "filter.h"
+#include "recorder.h"
+
+/* While sampling, by the short way. */
+void *hg_light_malloc(size_t size);
+void *hg_light_calloc(size_t number, size_t size);
+void *hg_light_aligned_alloc(size_t alignment, size_t size);
+void *hg_light_memalign(size_t alignment, size_t size);
+void *hg_light_valloc(size_t size);
+void *hg_light_pvalloc(size_t size);
+int hg_light_posix_memalign(void **out, size_t alignment, size_t size);
+void *hg_light_realloc(void *from, size_t size);
+void hg_light_free(void *block);
+
+/* In all other modes. */
+void *hg_other_malloc(size_t size);
+void *hg_other_calloc(size_t number, size_t size);
+void *hg_other_aligned_alloc(size_t alignment, size_t size);
+void *hg_other_memalign(size_t alignment, size_t size);
+void *hg_other_valloc(size_t size);
+void *hg_other_pvalloc(size_t size);
+int hg_other_posix_memalign(void **out, size_t alignment, size_t size);
+void *hg_other_realloc(void *from, size_t size);
+void hg_other_free(void *block);
+
+/* Whether nothing can be known of a block: nothing was recorded there, and nothing ever exactly. */
+HG_INLINE bool hg_light_is_unknown(const void *block) {
+    return !hg_filter_counts(block) && !hg_load(&g_filter.has_shadow);
+}
+
+/* For hooks elsewhere, whose frame this is. The real allocator returned `block`, or NULL, to a
+ * thread that entered, or NULL: report it as the mode says, and leave. */
+void hg_light_report(struct hg_thread *thread, const struct hg_frame *frame, void *block,
+                     size_t size);
+/* A whole free. */
+void hg_light_release(void *block, const struct hg_frame *frame);
+
+#endif

@@ -1,0 +1,123 @@
+#include "mode.h"
+
+#include "budget.h"
+#include "clock.h"
+#include "filter.h"
+#include "options.h"
+#include "real.h"
+#include "sampler.h"
+#include "sys.h"
+#include "table.h"
+#include "tally.h"
+
+struct hg_mode_page g_mode;
+
+static struct {
+    struct hg_table changes;
+    uint32_t normal;         /* the word when it is not PAUSED */
+    bool filter_was_touched; /* by this process or an ancestor */
+} g_modes;
+
+bool hg_mode_prepare(void) { return hg_sys_wipe_on_fork(&g_mode, sizeof g_mode) >= 0; }
+
+/* ---- the list --------------------------------------------------------------------------------- */
+
+static uint64_t interval(void) {
+    uint32_t shift = hg_sampler_shift();
+    return shift ? UINT64_C(1) << shift : 0;
+}
+
+static enum hg_mode name_of(uint32_t word) {
+    if (word == HG_MODE_PAUSED) return HG_MODE_PAUSED;
+    return hg_sampler_shift() ? HG_MODE_SAMPLED : HG_MODE_EXACT;
+}
+
+static void note(uint32_t word, enum hg_change_reason reason, uint32_t cost_ppm) {
+    enum hg_mode mode = name_of(word);
+    hg_store(&g_header->mode, mode);
+    hg_store(&g_header->sample_bytes, interval());
+    uint32_t index = hg_add_shared(&g_header->mode_changes, 1);
+    struct hg_mode_change *change =
+        index < HG_MODE_CHANGES ? hg_table_slot(&g_modes.changes, index) : NULL;
+    if (!change) return;
+    change->time = hg_clock_now();
+    change->sample_bytes = interval();
+    change->reason = reason;
+    change->cost_ppm = cost_ppm;
+    hg_store_release(&change->mode, mode);
+}
+
+/* ---- the word ----------------------------------------------------------------------------------- */
+
+/* Sampling takes the short way where a block's usable size is the word in front of it; where it has
+ * to be asked for, and the allocator may call itself through us, each event is looked at. */
+static uint32_t word_for(uint32_t shift) {
+    if (!hg_mode_is_light()) return HG_MODE_EXACT;
+    return shift && g_real_has_size_word ? HG_MODE_SAMPLED : HG_MODE_THOROUGH;
+}
+
+static void start_filter(void) {
+    if (g_modes.filter_was_touched) hg_filter_clear();
+    g_modes.filter_was_touched = true;
+    const uint8_t *end = hg_real_arena_end();
+    for (const uint8_t *at = hg_real_arena_start(); at < end; at += HG_FILTER_GRAIN)
+        hg_filter_mark(at);
+    hg_filter_mark(end);
+    hg_filter_mark(NULL);
+}
+
+bool hg_mode_start(void) {
+    bool is_light = g_options.sample_shift || g_options.budget_ppm;
+    if (is_light) g_header->flags |= HG_FLAG_USABLE;
+    g_header->budget_ppm = g_options.budget_ppm;
+    g_header->mode = HG_MODE_EXACT;
+    hg_sampler_start(g_options.seed);
+    hg_sampler_use(g_options.sample_shift);
+    hg_tally_start();
+    hg_budget_start(g_options.budget_ppm);
+    if (is_light || g_options.paused || g_modes.filter_was_touched) start_filter();
+    return hg_table_start(&g_modes.changes, HG_KIND_MODES, 0, sizeof(struct hg_mode_change),
+                          HG_MODE_CHANGES);
+}
+
+void hg_mode_begin(bool is_recording) {
+    uint32_t word = HG_MODE_OFF;
+    if (is_recording) {
+        g_modes.normal = word_for(g_options.sample_shift);
+        word = g_options.paused ? HG_MODE_PAUSED : g_modes.normal;
+        if (g_options.paused) hg_store(&g_header->paused_since, hg_clock_now() + 1);
+        if (word != HG_MODE_EXACT) note(word, HG_CHANGE_START, 0);
+    }
+    hg_store_release(&g_mode.word, word);
+}
+
+void hg_mode_change(uint32_t shift, enum hg_change_reason reason, uint32_t cost_ppm) {
+    uint32_t before = hg_load(&g_modes.normal), after = word_for(shift);
+    hg_sampler_use(shift);
+    hg_store(&g_modes.normal, after);
+    hg_swap(&g_mode.word, &before, after); /* not if it is PAUSED */
+    note(hg_mode(), reason, cost_ppm);
+}
+
+/* ---- pauses --------------------------------------------------------------------------------------- */
+
+void hg_mode_pause(void) {
+    uint32_t word = hg_mode();
+    if (word == HG_MODE_PAUSED) return;
+    if (!hg_mode_is_light()) {
+        start_filter();
+        hg_filter_see_shadow();
+    }
+    if (!hg_swap(&g_mode.word, &word, HG_MODE_PAUSED)) return;
+    hg_store(&g_header->paused_since, hg_clock_now() + 1);
+    note(HG_MODE_PAUSED, HG_CHANGE_ASKED, 0);
+}
+
+void hg_mode_resume(void) {
+    uint32_t paused = HG_MODE_PAUSED;
+    uint64_t since = hg_load(&g_header->paused_since);
+    if (!hg_swap(&g_mode.word, &paused, hg_load(&g_modes.normal))) return;
+    hg_store(&g_header->paused_since, 0);
+    if (since) hg_add_shared(&g_header->paused_ns, hg_clock_now() - (since - 1));
+    note(hg_mode(), HG_CHANGE_ASKED, 0);
+}

@@ -1,0 +1,45 @@
+/* How events are recorded right now, and the list of when and why that changed.
+ *
+ * One word that every hook looks at first. It lies in memory that a forked child finds zeroed: there
+ * it reads UNSTARTED, whatever the parent was doing. */
+#ifndef HG_MODE_H
+#define HG_MODE_H
+
+#include "base.h"
+#include "recording.h"
+
+/* What a hook finds. Beyond enum hg_mode, in whose place it stands: */
+enum hg_mode_word {
+    HG_MODE_UNSTARTED = 0,
+    HG_MODE_THOROUGH = 4, /* exact or sampled, each event through the slow door: see light.h */
+    HG_MODE_OFF = 5,
+};
+
+struct hg_mode_page {
+    uint32_t word;
+} __attribute__((aligned(HG_PAGE)));
+HG_GLOBAL struct hg_mode_page g_mode;
+
+HG_INLINE uint32_t hg_mode(void) { return hg_glance(&g_mode.word); }
+
+/* Whether the recording counts what is live in usable bytes and takes the light hooks: it samples,
+ * or may come to. The same for the whole recording. */
+HG_INLINE bool hg_mode_is_light(void) { return hg_load(&g_header->flags) & HG_FLAG_USABLE; }
+
+/* Before the first start: the word's page must be one that fork zeroes. False: it cannot be. */
+bool hg_mode_prepare(void);
+
+/* As the options say; when a recording starts. False: no room. */
+bool hg_mode_start(void);
+/* ... and is ready, or could not be made: the word moves from UNSTARTED. */
+void hg_mode_begin(bool is_recording);
+
+/* Record with this interval from now on (its logarithm; 0: exactly), for `reason` and what that
+ * was measured to cost. During a pause: from its end on. */
+void hg_mode_change(uint32_t shift, enum hg_change_reason reason, uint32_t cost_ppm);
+
+/* Nothing is recorded, until resumed. Pauses do not nest. */
+void hg_mode_pause(void);
+void hg_mode_resume(void);
+
+#endif

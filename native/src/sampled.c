@@ -1,0 +1,225 @@
+#include "sampled.h"
+
+#include "budget.h"
+#include "clock.h"
+#include "filter.h"
+#include "large.h"
+#include "locate.h"
+#include "mode.h"
+#include "modules.h"
+#include "peak.h"
+#include "sites.h"
+#include "snapshots.h"
+#include "stacks.h"
+#include "weight.h"
+
+/* What a block counts for under its site, and where. */
+struct share {
+    uint32_t shift; /* 0: counted exactly */
+    struct hg_weight weight;
+    struct hg_counters *line;
+    struct hg_samples *samples; /* NULL: counted exactly */
+};
+
+/* False, with the loss counted: there is no room for it. */
+static bool find_share(struct hg_thread *thread, struct hg_block block, struct share *share) {
+    share->shift = hg_stacks_sample_shift(block.site);
+    share->line = hg_sites_line(&thread->counters, block.site);
+    share->samples = NULL;
+    if (share->shift) {
+        share->weight = hg_weight_of(block.size, share->shift);
+        share->samples = hg_table_slot(&thread->samples, block.site);
+    } else {
+        share->weight = (struct hg_weight){.blocks = 1, .bytes = block.size};
+    }
+    if (share->line && (share->samples || !share->shift)) return true;
+    hg_threads_lose(thread, HG_LOSS_COUNTERS_FULL);
+    return false;
+}
+
+static void add_variance(uint64_t sum[2], const uint64_t more[2]) {
+    uint64_t low = sum[0] + more[0];
+    hg_store(&sum[1], sum[1] + more[1] + (low < more[0]));
+    hg_store(&sum[0], low);
+}
+
+static void arrive(struct hg_thread *thread, const struct share *share, uint64_t size) {
+    const struct hg_weight *w = &share->weight;
+    hg_peak_save(share->line);
+    if (share->line->usual_inverted != ~size) hg_sites_note_size(thread, share->line, size);
+    hg_add_own(&share->line->allocations, w->blocks);
+    hg_add_own(&share->line->bytes_allocated, w->bytes);
+    if (!share->samples) return;
+    hg_add_own(&share->samples->allocated, 1);
+    add_variance(share->samples->allocated_blocks_variance, w->blocks_variance);
+    hg_add_own(&share->samples->allocated_bytes_variance, w->bytes_variance);
+}
+
+static void depart(const struct share *share) {
+    const struct hg_weight *w = &share->weight;
+    hg_add_own(&share->line->frees, w->blocks);
+    hg_add_own(&share->line->bytes_freed, w->bytes);
+    if (!share->samples) return;
+    hg_add_own(&share->samples->freed, 1);
+    add_variance(share->samples->freed_blocks_variance, w->blocks_variance);
+    hg_add_own(&share->samples->freed_bytes_variance, w->bytes_variance);
+}
+
+static void after_event(struct hg_thread *thread, uint64_t churn, uint64_t now_ns) {
+    if (HG_LIKELY(now_ns < thread->next_tick)) return;
+    uint64_t begun = hg_budget_begin_rare();
+    hg_tally_settle(thread);
+    hg_snapshots_tick(thread, churn, now_ns);
+    hg_budget_end_rare(begun);
+    hg_budget_tick(now_ns);
+}
+
+static void count_added(struct hg_thread *thread, void *block, size_t size) {
+    size_t usable = hg_recorder_usable(thread, block);
+    if (hg_tally_add(&thread->tally, thread->record, size, usable)) hg_tally_settle(thread);
+}
+
+static void count_removed(struct hg_thread *thread, size_t usable) {
+    int64_t live = hg_tally_live(thread->record);
+    if (hg_tally_remove(&thread->tally, thread->record, live, usable)) hg_tally_settle(thread);
+}
+
+static bool is_in_open_table(const struct hg_block *block) {
+    return hg_stacks_sample_shift(block->site) || block->size >= HG_LEDGER_SMALL_LIMIT;
+}
+
+/* A block leaves the record: it was freed, at `now_ns`, or realloc made another of it. */
+static void leave(struct hg_thread *thread, void *address, const struct hg_block *block,
+                  uint64_t now_ns, bool is_freed) {
+    struct share share;
+    if (is_in_open_table(block)) hg_filter_remove(address);
+    if (!find_share(thread, *block, &share)) return;
+    hg_peak_save(share.line);
+    if (is_freed) hg_sites_end_life(thread, share.line, hg_recorder_lived(now_ns, block->birth));
+    else hg_add_own(&share.line->realloc_away, 1);
+    bool is_last = thread->last.block == (uintptr_t)address;
+    /* No allocation since: the thread's count of them still is what it was. */
+    if (is_freed && is_last && thread->last.identity == thread->record->allocations) {
+        hg_add_own(&share.line->temporary, 1);
+        thread->last.block = 0;
+    }
+    depart(&share);
+    after_event(thread, share.weight.bytes, now_ns);
+}
+
+/* Sampled blocks stand in the open table: a shadow of the heap for so few would be mostly empty. */
+static bool enter_ledger(struct hg_thread *thread, void *address, const struct hg_block *block,
+                         bool is_sampled, uint64_t now_ns) {
+    struct hg_block replaced = {0};
+    bool entered, is_open = is_in_open_table(block);
+    if (is_open) hg_filter_add(address);
+    else hg_filter_see_shadow();
+    if (is_sampled) {
+        if (hg_filter_may_hold(address)) replaced = hg_ledger_take((uintptr_t)address);
+        entered = hg_large_put((uintptr_t)address, *block);
+    } else {
+        entered = hg_ledger_put((uintptr_t)address, *block, &replaced);
+    }
+    if (!entered && is_open) hg_filter_remove(address);
+    if (replaced.site) {
+        hg_threads_lose(thread, HG_LOSS_MISSED_FREE);
+        leave(thread, address, &replaced, now_ns, true);
+    }
+    if (!entered) hg_threads_lose(thread, HG_LOSS_LEDGER_FULL);
+    return entered;
+}
+
+/* The line it was entered under, for a realloc to be counted; NULL when there was no room. */
+static struct hg_counters *enter(struct hg_thread *thread, const struct hg_frame *frame,
+                                 void *address, size_t size, uint32_t shift, uint32_t birth) {
+    uint64_t now = hg_recorder_time(thread);
+    uint32_t site = hg_locate_site(thread, frame, now);
+    if (shift) site = hg_stacks_sampled(site, shift, now);
+    if (shift && site == HG_SITE_OTHER) {
+        hg_threads_lose(thread, HG_LOSS_SITES_FULL);
+        site = hg_stacks_sampled(HG_SITE_OTHER, shift, now);
+    }
+    struct hg_block block = {size, site, birth ? birth : hg_clock_birth(now)};
+    struct share share;
+    if (!find_share(thread, block, &share)) return NULL;
+    if (!enter_ledger(thread, address, &block, shift != 0, now)) return NULL;
+    arrive(thread, &share, size);
+    thread->last = (struct hg_last){(uintptr_t)address, thread->record->allocations, share.line};
+    after_event(thread, share.weight.bytes, now);
+    return share.line;
+}
+
+void hg_sampled_allocated(struct hg_thread *thread, const struct hg_frame *frame, void *block,
+                          size_t size) {
+    hg_thread_become(thread, HG_THREAD_IN_RECORDER);
+    uint64_t begun = hg_budget_begin(thread);
+    count_added(thread, block, size);
+    uint32_t shift = hg_sampler_take(&thread->sampler, size);
+    if (shift != HG_SAMPLER_PASS) enter(thread, frame, block, size, shift, 0);
+    hg_budget_end(begun);
+}
+
+struct hg_taken hg_sampled_take(struct hg_thread *thread, void *block) {
+    struct hg_taken taken = {{0}, 0};
+    hg_thread_become(thread, HG_THREAD_IN_RECORDER);
+    if (hg_filter_may_hold(block)) taken.block = hg_ledger_take((uintptr_t)block);
+    taken.usable = hg_recorder_usable(thread, block);
+    return taken;
+}
+
+/* While paused only what is known counts. */
+static bool counts(const struct hg_taken *taken) {
+    return taken->block.site || hg_mode() != HG_MODE_PAUSED;
+}
+
+void hg_sampled_freed(struct hg_thread *thread, void *block, const struct hg_taken *taken) {
+    hg_thread_become(thread, HG_THREAD_IN_RECORDER);
+    if (!counts(taken)) return;
+    int64_t live = hg_tally_live(thread->record);
+    if (taken->block.site || hg_tally_falls(&thread->tally, live)) hg_tally_fall(thread);
+    count_removed(thread, taken->usable);
+    if (!taken->block.site) return;
+    leave(thread, block, &taken->block, hg_recorder_time(thread), true);
+}
+
+void hg_sampled_freeing(struct hg_thread *thread, const struct hg_frame *frame, void *block) {
+    uint64_t begun = hg_budget_begin(thread);
+    struct hg_taken taken = hg_sampled_take(thread, block);
+    if (HG_UNLIKELY(hg_modules_is_loader(frame->pc))) hg_modules_check_unloaded();
+    hg_sampled_freed(thread, block, &taken);
+    hg_budget_end(begun);
+}
+
+void hg_sampled_resized(struct hg_thread *thread, const struct hg_frame *frame, void *from,
+                        const struct hg_taken *taken, void *to, size_t size) {
+    hg_thread_become(thread, HG_THREAD_IN_RECORDER);
+    bool is_paused = hg_mode() == HG_MODE_PAUSED;
+    if (!counts(taken)) return;
+    uint64_t begun = hg_budget_begin(thread);
+    bool grows = !is_paused && hg_recorder_usable(thread, to) > taken->usable;
+    if (!grows || taken->block.site) hg_tally_fall(thread);
+    hg_add_own(&thread->record->frees, 1);
+    hg_add_own(&thread->record->usable_freed, taken->usable);
+    if (!is_paused) count_added(thread, to, size);
+    hg_add_own(&thread->record->reallocs, 1);
+    if (taken->block.site) {
+        leave(thread, from, &taken->block, hg_recorder_time(thread), false);
+    }
+    uint32_t shift = is_paused ? HG_SAMPLER_PASS : hg_sampler_take(&thread->sampler, size);
+    struct hg_counters *line = NULL;
+    if (shift != HG_SAMPLER_PASS) {
+        line = enter(thread, frame, to, size, shift, taken->block.birth);
+    }
+    if (line) hg_add_own(from == to ? &line->realloc_in_place : &line->realloc_moved, 1);
+    hg_budget_end(begun);
+}
+
+void hg_sampled_kept(struct hg_thread *thread, void *block, const struct hg_taken *taken) {
+    struct hg_block replaced;
+    hg_thread_become(thread, HG_THREAD_IN_RECORDER);
+    if (!taken->block.site) return;
+    bool is_sampled = hg_stacks_sample_shift(taken->block.site);
+    bool entered = is_sampled ? hg_large_put((uintptr_t)block, taken->block)
+                              : hg_ledger_put((uintptr_t)block, taken->block, &replaced);
+    if (!entered) hg_threads_lose(thread, HG_LOSS_LEDGER_FULL);
+}

@@ -1,0 +1,96 @@
+#include "sampler.h"
+
+#include "clock.h"
+#include "sys.h"
+#include "weight.h"
+
+#define LOG_BITS 24u
+#define LN2 UINT64_C(2977044472) /* ln 2 * 2^32 */
+
+static struct {
+    uint32_t shift;
+    uint32_t threads;
+    uint64_t seed;
+} g_sampling;
+
+static uint64_t mix(uint64_t x) {
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+void hg_sampler_use(uint32_t shift) { hg_store(&g_sampling.shift, shift); }
+
+uint32_t hg_sampler_shift(void) { return hg_load(&g_sampling.shift); }
+
+void hg_sampler_start(uint64_t seed) {
+    uint64_t now = hg_clock_read(CLOCK_MONOTONIC);
+    g_sampling.threads = 0;
+    g_sampling.seed = seed ? mix(seed) : mix(mix(now) + hg_sys_pid());
+}
+
+void hg_sampler_attach(struct hg_sampler *sampler) {
+    uint64_t number = hg_add_shared(&g_sampling.threads, 1);
+    *sampler = (struct hg_sampler){.random = mix(g_sampling.seed + mix(number))};
+}
+
+/* -log2(random / 2^64) in 1/2^24ths: the leading zeros, then bit by bit by squaring. */
+static uint64_t bits_of(uint64_t random) {
+    uint32_t zeros = (uint32_t)__builtin_clzll(random | 1);
+    uint64_t mantissa = (random | 1) << zeros, log = 0;
+    for (uint32_t i = 0; i < LOG_BITS; i++) {
+        uint64_t square = (uint64_t)((unsigned __int128)mantissa * mantissa >> 64);
+        bool is_two = square >> 63;
+        log = log << 1 | is_two;
+        mantissa = is_two ? square : square << 1;
+    }
+    return ((uint64_t)(zeros + 1) << LOG_BITS) - log;
+}
+
+uint64_t hg_sampler_distance(uint64_t random, uint32_t shift) {
+    uint64_t nats = bits_of(random) * LN2 >> LOG_BITS; /* in 1/2^32ths, below 2^38 */
+    return nats >> (32 - shift);
+}
+
+static void draw(struct hg_sampler *sampler, uint32_t shift) {
+    sampler->random += UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t distance = hg_sampler_distance(mix(sampler->random), shift);
+    /* Never further than the size from which on every block is taken: those must be looked at. */
+    uint64_t first = hg_weight_certain(shift) - 1;
+    if (first > distance) first = distance;
+    sampler->shift = shift;
+    sampler->rest = distance - first;
+    hg_store(&sampler->left, (int64_t)first);
+}
+
+/* Go on with the rest of a long distance. */
+static void go_on(struct hg_sampler *sampler) {
+    uint64_t part = hg_weight_certain(sampler->shift);
+    if (part > sampler->rest) part = sampler->rest;
+    sampler->rest -= part;
+    hg_add_own(&sampler->left, (int64_t)part);
+}
+
+uint32_t hg_sampler_take(struct hg_sampler *sampler, size_t size) {
+    uint32_t shift = hg_sampler_shift();
+    if (!shift) {
+        hg_sampler_forget(sampler, size);
+        return 0;
+    }
+    bool is_first = !sampler->shift;
+    if (is_first) draw(sampler, shift);
+    if (is_first || sampler->left >= 0) hg_sampler_count(sampler, size);
+    uint32_t drawn_for = sampler->shift;
+    if (size >= hg_weight_certain(drawn_for)) {
+        hg_sampler_forget(sampler, size);
+        return drawn_for;
+    }
+    while (sampler->left < 0 && sampler->rest) go_on(sampler);
+    if (sampler->left >= 0) return HG_SAMPLER_PASS;
+    draw(sampler, shift);
+    return drawn_for;
+}
+
+void hg_sampler_forget(struct hg_sampler *sampler, size_t size) {
+    if (sampler->left < 0) hg_add_own(&sampler->left, (int64_t)(size + !size));
+}

@@ -1,0 +1,45 @@
+/* Which blocks are sampled: a Poisson process along the bytes that a thread asks for.
+ *
+ * Each thread counts down to the next byte that is hit; the block that has it is taken. Distances
+ * are drawn from an exponential distribution whose mean is the interval, in whole bytes rounded
+ * down, which makes the probability for a block of s bytes exactly 1 - exp(-s/interval), whatever
+ * came before. The logarithm is computed to 24 bits: distances are up to 5e-8 of the interval too
+ * long. No floating point: that would set flags of the host's. */
+#ifndef HG_SAMPLER_H
+#define HG_SAMPLER_H
+
+#include "base.h"
+
+struct hg_sampler {
+    int64_t left;   /* bytes to the next hit, or to the next look; below 0: look now */
+    uint64_t rest;  /* bytes more to the next hit, beyond those */
+    uint32_t shift; /* the interval that the distance was drawn from; 0: none was */
+    uint64_t random;
+};
+
+#define HG_SAMPLER_PASS UINT32_MAX
+
+/* The interval's logarithm that new distances are drawn from; 0: every block is taken. */
+void hg_sampler_use(uint32_t shift);
+uint32_t hg_sampler_shift(void);
+
+/* When a recording starts: 0 for a seed of its own. */
+void hg_sampler_start(uint64_t seed);
+/* Ready for a new thread. */
+void hg_sampler_attach(struct hg_sampler *sampler);
+
+/* Count a block in the countdown; true: hg_sampler_take() must look. */
+HG_INLINE bool hg_sampler_count(struct hg_sampler *sampler, size_t size) {
+    return hg_subtract_at_once(&sampler->left, size + !size);
+}
+
+/* Whether a block is taken: the interval's logarithm, 0 if exactly, or HG_SAMPLER_PASS. It may or
+ * may not have been counted. */
+uint32_t hg_sampler_take(struct hg_sampler *sampler, size_t size);
+/* There is no block after all: the allocation failed. */
+void hg_sampler_forget(struct hg_sampler *sampler, size_t size);
+
+/* A distance in bytes, from 64 random bits. */
+uint64_t hg_sampler_distance(uint64_t random, uint32_t shift);
+
+#endif

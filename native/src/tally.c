@@ -1,0 +1,110 @@
+#include "tally.h"
+
+#include "peak.h"
+#include "recorder.h"
+#include "recording.h"
+#include "thread.h"
+
+static bool g_is_threaded;
+
+void hg_tally_start(void) { g_is_threaded = false; }
+
+static void set_bounds(struct hg_tally *tally, int64_t low, int64_t high, int64_t falling) {
+    hg_store(&tally->low, low);
+    hg_store(&tally->high, high);
+    hg_store(&tally->falling, falling);
+}
+
+static void bound_alone(struct hg_tally *tally) {
+    /* A rising peak ends with the next fall, also one from that very height. */
+    bool is_rising = hg_load(&g_header->peak_rising);
+    int64_t peak = (int64_t)hg_load(&g_header->peak_bytes) - is_rising;
+    set_bounds(tally, INT64_MIN, INT64_MAX, peak);
+}
+
+static void bound_threaded(struct hg_tally *tally) {
+    int64_t base = hg_load(&tally->base);
+    set_bounds(tally, base - HG_TALLY_BATCH, base + HG_TALLY_BATCH, INT64_MAX);
+}
+
+void hg_tally_attach(struct hg_thread *thread) {
+    hg_store(&thread->tally.base, 0);
+    if (hg_load_acquire(&g_is_threaded)) bound_threaded(&thread->tally);
+    else bound_alone(&thread->tally);
+}
+
+static void raise_peak(int64_t total, uint64_t now_ns) {
+    uint64_t seen = hg_load(&g_header->peak_bytes);
+    while ((int64_t)seen < total) {
+        if (!hg_swap(&g_header->peak_bytes, &seen, (uint64_t)total)) continue;
+        hg_store(&g_header->peak_ns, now_ns);
+        hg_store_release(&g_header->peak_rising, 1);
+        return;
+    }
+}
+
+/* Hand the thread's change to the shared total. */
+static void flush(struct hg_thread *thread) {
+    int64_t live = hg_tally_live(thread->record);
+    /* At once: a signal handler may flush in between. */
+    int64_t change = live - hg_exchange(&thread->tally.base, live);
+    if (change < 0 && hg_load(&g_header->peak_rising)) hg_peak_close_shared();
+    int64_t total = hg_add_shared(&g_header->live_flushed, change) + change;
+    if (total > (int64_t)hg_load(&g_header->peak_bytes))
+        raise_peak(total, hg_recorder_time(thread));
+    bound_threaded(&thread->tally);
+}
+
+void hg_tally_go_threaded(struct hg_thread *first) {
+    uint64_t error = (uint64_t)(hg_load(&g_header->shards) + 1) * HG_TALLY_BATCH;
+    hg_store(&g_header->peak_error_bytes, error);
+    if (hg_load_acquire(&g_is_threaded)) return;
+    /* The first thread goes on meanwhile, but looks at its base only once the word below is set. */
+    int64_t live = hg_tally_live(hg_load_acquire(&first->record));
+    hg_store(&first->tally.base, live);
+    hg_add_shared(&g_header->live_flushed, live);
+    __atomic_fetch_or(&g_header->flags, HG_FLAG_MULTI_THREADED, __ATOMIC_RELAXED);
+    hg_store_release(&g_is_threaded, true);
+    set_bounds(&first->tally, INT64_MAX, INT64_MIN, INT64_MIN); /* it shall look at once */
+}
+
+void hg_tally_detach(struct hg_thread *thread) {
+    int64_t change = hg_tally_live(thread->record) - hg_load(&thread->tally.base);
+    hg_add_shared(&g_header->live_flushed, change);
+}
+
+static void fall_alone(struct hg_thread *thread) {
+    int64_t live = hg_tally_live(thread->record);
+    bool is_higher = live > (int64_t)g_header->peak_bytes;
+    if (is_higher) {
+        hg_store(&g_header->peak_bytes, (uint64_t)live);
+        hg_store(&g_header->peak_ns, hg_recorder_time(thread));
+    }
+    if (is_higher || g_header->peak_rising) {
+        hg_store(&g_header->peak_rising, 0);
+        hg_store(&g_header->peak_epoch, g_header->peak_epoch + 1);
+    }
+    bound_alone(&thread->tally);
+}
+
+void hg_tally_fall(struct hg_thread *thread) {
+    if (!hg_load_acquire(&g_is_threaded)) {
+        fall_alone(thread);
+        if (!hg_load_acquire(&g_is_threaded)) return;
+    }
+    flush(thread);
+    if (hg_load(&g_header->peak_rising)) hg_peak_close_shared();
+}
+
+static void settle_alone(struct hg_thread *thread) {
+    raise_peak(hg_tally_live(thread->record), hg_recorder_time(thread));
+    bound_alone(&thread->tally);
+}
+
+void hg_tally_settle(struct hg_thread *thread) {
+    if (!hg_load_acquire(&g_is_threaded)) {
+        settle_alone(thread);
+        if (!hg_load_acquire(&g_is_threaded)) return;
+    }
+    flush(thread);
+}

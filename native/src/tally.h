@@ -1,0 +1,66 @@
+/* Exact totals where not every block is recorded: calls, bytes asked for, usable bytes and their peak.
+ *
+ * They stand in the thread's record, each moved by a single instruction: a signal handler that
+ * allocates cannot tear them. What is live is what was allocated less what was freed.
+ *
+ * One thread: the peak is noted when the total falls from it, so growing costs nothing; what is live
+ * may be above the peak noted so far, and then is the peak. Several: each hands its change to the
+ * shared total once it exceeds HG_TALLY_BATCH; header.peak_error_bytes says how far the peak may be
+ * off. Epochs, and what lines save, are as in peak.h. */
+#ifndef HG_TALLY_H
+#define HG_TALLY_H
+
+#include "base.h"
+
+#define HG_TALLY_BATCH 16384
+
+struct hg_thread;
+
+/* Live bytes between which nothing has to be done. */
+struct hg_tally {
+    int64_t high;    /* after an allocation */
+    int64_t falling; /* before a free */
+    int64_t low;     /* after a free */
+    int64_t base;    /* what the shared total knows of */
+};
+
+void hg_tally_start(void);
+/* A thread's new record; `thread` may have had another. */
+void hg_tally_attach(struct hg_thread *thread);
+/* ... which now is complete: its thread is dead. */
+void hg_tally_detach(struct hg_thread *thread);
+/* One more thread is about to record; `first` is the first one. */
+void hg_tally_go_threaded(struct hg_thread *first);
+
+/* The total is about to fall, or has to be looked at; also before a line changes. */
+void hg_tally_fall(struct hg_thread *thread);
+/* A bound was crossed; or now and then, that readers see a recent peak. */
+void hg_tally_settle(struct hg_thread *thread);
+
+HG_INLINE int64_t hg_tally_live(const struct hg_thread_record *record) {
+    return (int64_t)(hg_load(&record->usable_allocated) - hg_load(&record->usable_freed));
+}
+
+/* Count a block; true: hg_tally_settle() is due. */
+HG_INLINE bool hg_tally_add(const struct hg_tally *tally, struct hg_thread_record *record,
+                            size_t size, size_t usable) {
+    hg_add_at_once(&record->allocations, 1);
+    hg_add_at_once(&record->bytes_allocated, size);
+    hg_add_at_once(&record->usable_allocated, usable);
+    return hg_tally_live(record) > hg_load(&tally->high);
+}
+
+/* Before a free, with so many bytes live; true: hg_tally_fall() is due. */
+HG_INLINE bool hg_tally_falls(const struct hg_tally *tally, int64_t live) {
+    return live > hg_load(&tally->falling);
+}
+
+/* Count a free; true: hg_tally_settle() is due. */
+HG_INLINE bool hg_tally_remove(const struct hg_tally *tally, struct hg_thread_record *record,
+                               int64_t live, size_t usable) {
+    hg_add_at_once(&record->frees, 1);
+    hg_add_at_once(&record->usable_freed, usable);
+    return live - (int64_t)usable < hg_load(&tally->low);
+}
+
+#endif
