@@ -24,11 +24,11 @@ HG_INLINE uint8_t *hg_filter_at(const void *block) {
     return &g_filter.counters[(uintptr_t)block / HG_FILTER_GRAIN % HG_FILTER_COUNTERS];
 }
 
-HG_INLINE bool hg_filter_counts(const void *block) { return hg_load(hg_filter_at(block)) != 0; }
+HG_INLINE bool hg_filter_counts(const void *block) { return hg_glance(hg_filter_at(block)) != 0; }
 
 HG_INLINE bool hg_filter_may_hold(const void *block) {
     if (hg_filter_counts(block)) return true;
-    if (HG_LIKELY(!hg_load(&g_filter.has_shadow))) return false;
+    if (HG_LIKELY(!hg_glance(&g_filter.has_shadow))) return false;
     const uint64_t *record = hg_ledger_find((uintptr_t)block);
     return record && hg_load(record);
 }

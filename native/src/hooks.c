@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include "light.h"
+#include "light_way.h"
 #include "mode.h"
 #include "real.h"
 #include "release.h"

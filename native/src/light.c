@@ -1,6 +1,7 @@
 #include "light.h"
 
 #include "filter.h"
+#include "light_way.h"
 #include "mode.h"
 #include "modules.h"
 #include "real.h"
@@ -15,7 +16,8 @@ static bool is_passed_on(uint32_t mode) { return mode == HG_MODE_PAUSED || mode 
  * allocator may call itself through us, nobody can tell.) */
 static struct hg_thread *countable(void) {
     struct hg_thread *thread = tls_thread;
-    bool is_counted = g_real_has_size_word && hg_mode() == HG_MODE_SAMPLED;
+    uint32_t mode = hg_mode();
+    bool is_counted = mode == HG_MODE_SAMPLED || mode == HG_MODE_CROWDED;
     return is_counted && thread->record ? thread : NULL;
 }
 
@@ -67,7 +69,7 @@ void hg_light_release(void *block, const struct hg_frame *frame) {
     hg_recorder_leave(thread);
 }
 
-static HG_NOINLINE void slow_free(void *block) {
+void hg_slow_free(void *block) {
     const struct hg_frame *frame = FRAME();
     hg_light_release(block, frame);
     KEEP_FRAME();
@@ -119,7 +121,7 @@ static void *resize(void *from, size_t size, const struct hg_frame *frame) {
     return to;
 }
 
-static HG_NOINLINE void *slow_realloc(void *from, size_t size) {
+static HG_NOINLINE void *hg_slow_realloc(void *from, size_t size) {
     const struct hg_frame *frame = FRAME();
     if (from && hg_real_is_arena(from)) return hg_real_leave_arena(from, size);
     if (from) {
@@ -147,29 +149,26 @@ HG_INLINE void *count(struct hg_thread *thread, void *block, size_t size) {
     return HG_UNLIKELY(settles) ? settle(thread, block) : block;
 }
 
-/* Whether the block must go through the slow door: the countdown has ended. That of a thread never
- * seen always has, so whoever gets past this has a record. */
-HG_INLINE bool is_due(struct hg_thread *thread, size_t size) {
-    return HG_UNLIKELY(hg_sampler_count(&thread->sampler, size));
-}
-
+/* What an allocating hook jumps to. The crowd's form minds everything: see light_way.h. */
 #define ALLOCATE(name, parameters, arguments, bytes)                            \
-    static HG_NOINLINE void *slow_##name parameters {                           \
+    void *hg_slow_##name parameters {                                           \
         const struct hg_frame *frame = FRAME();                                 \
         struct hg_thread *thread = hg_recorder_enter(frame, true);              \
         void *block = g_real.name arguments;                                    \
         hg_light_report(thread, frame, block, (bytes));                         \
         return block;                                                           \
     }                                                                           \
-    void *hg_light_##name parameters {                                          \
+    static void *crowd_##name parameters {                                      \
         struct hg_thread *thread = tls_thread;                                  \
-        if (is_due(thread, (bytes))) return slow_##name arguments;              \
+        if (hg_light_is_due(thread, (bytes))) return hg_slow_##name arguments;  \
         void *block = g_real.name arguments;                                    \
         return HG_LIKELY(block != NULL) ? count(thread, block, (bytes)) : NULL; \
     }                                                                           \
     void *hg_other_##name parameters {                                          \
-        if (HG_LIKELY(is_passed_on(hg_mode()))) return g_real.name arguments;   \
-        return slow_##name arguments;                                           \
+        uint32_t mode = hg_mode();                                              \
+        if (mode == HG_MODE_CROWDED) return crowd_##name arguments;             \
+        if (is_passed_on(mode)) return g_real.name arguments;                   \
+        return hg_slow_##name arguments;                                        \
     }
 
 ALLOCATE(malloc, (size_t size), (size), size)
@@ -179,7 +178,7 @@ ALLOCATE(memalign, (size_t alignment, size_t size), (alignment, size), size)
 ALLOCATE(valloc, (size_t size), (size), size)
 ALLOCATE(pvalloc, (size_t size), (size), size)
 
-static HG_NOINLINE int slow_posix_memalign(void **out, size_t alignment, size_t size) {
+static HG_NOINLINE int hg_slow_posix_memalign(void **out, size_t alignment, size_t size) {
     const struct hg_frame *frame = FRAME();
     struct hg_thread *thread = hg_recorder_enter(frame, true);
     int result = g_real.posix_memalign(out, alignment, size);
@@ -189,43 +188,37 @@ static HG_NOINLINE int slow_posix_memalign(void **out, size_t alignment, size_t 
 
 int hg_light_posix_memalign(void **out, size_t alignment, size_t size) {
     struct hg_thread *thread = tls_thread;
-    if (is_due(thread, size)) return slow_posix_memalign(out, alignment, size);
+    if (hg_light_is_due(thread, size)) return hg_slow_posix_memalign(out, alignment, size);
     int result = g_real.posix_memalign(out, alignment, size);
     if (result == 0 && *out) count(thread, *out, size);
     return result;
 }
 
 int hg_other_posix_memalign(void **out, size_t alignment, size_t size) {
-    if (is_passed_on(hg_mode())) return g_real.posix_memalign(out, alignment, size);
-    return slow_posix_memalign(out, alignment, size);
+    uint32_t mode = hg_mode();
+    if (mode == HG_MODE_CROWDED) return hg_light_posix_memalign(out, alignment, size);
+    if (is_passed_on(mode)) return g_real.posix_memalign(out, alignment, size);
+    return hg_slow_posix_memalign(out, alignment, size);
 }
 
 /* The total falls from a peak: note it, then free. */
-static HG_NOINLINE void free_falling(void *block) {
+void hg_light_free_falling(void *block) {
     hg_tally_fall(tls_thread);
-    hg_light_free(block);
+    if (hg_mode() == HG_MODE_SAMPLED) hg_light_free(block);
+    else hg_other_free(block);
 }
 
-static HG_NOINLINE void free_settling(void *block) {
+void hg_light_free_settling(void *block) {
     hg_tally_settle(tls_thread);
     g_real.free(block);
 }
 
-void hg_light_free(void *block) {
+static void crowd_free(void *block) {
     struct hg_thread *thread = tls_thread;
-    struct hg_thread_record *record = thread->record;
     uintptr_t caller = (uintptr_t)__builtin_return_address(0);
-    /* The filter holds NULL, too. */
-    if (HG_UNLIKELY(!record || hg_filter_may_hold(block) || hg_modules_is_loader(caller))) {
-        slow_free(block);
-        return;
-    }
-    int64_t live = hg_tally_live(record);
-    size_t usable = hg_real_usable_by_word(block);
-    if (HG_UNLIKELY(hg_tally_falls(&thread->tally, live))) free_falling(block);
-    else if (HG_UNLIKELY(hg_tally_remove(&thread->tally, record, live, usable)))
-        free_settling(block);
-    else g_real.free(block);
+    bool is_special = !thread->record || hg_filter_may_hold(block) || hg_modules_is_loader(caller);
+    if (HG_UNLIKELY(is_special)) hg_slow_free(block);
+    else hg_light_free_unknown(thread, block, false);
 }
 
 /* A block from the time before the real allocator was found must not reach it. */
@@ -243,20 +236,21 @@ static bool may_be_known(void *block) {
 
 void hg_other_free(void *block) {
     uint32_t mode = hg_mode();
-    if (mode == HG_MODE_OFF) release_unknown(block);
+    if (mode == HG_MODE_CROWDED) crowd_free(block);
+    else if (mode == HG_MODE_OFF) release_unknown(block);
     else if (mode == HG_MODE_PAUSED && !may_be_known(block)) g_real.free(block);
-    else slow_free(block);
+    else hg_slow_free(block);
 }
 
 void *hg_light_realloc(void *from, size_t size) {
     struct hg_thread *thread = tls_thread;
     struct hg_thread_record *record = thread->record;
     bool is_short = record && from && size && !hg_filter_may_hold(from);
-    if (HG_UNLIKELY(!is_short)) return slow_realloc(from, size);
+    if (HG_UNLIKELY(!is_short)) return hg_slow_realloc(from, size);
     int64_t live = hg_tally_live(record);
     size_t before = hg_real_usable_by_word(from);
     bool falls = size < before && hg_tally_falls(&thread->tally, live);
-    if (HG_UNLIKELY(falls || is_due(thread, size))) return slow_realloc(from, size);
+    if (HG_UNLIKELY(falls || hg_light_is_due(thread, size))) return hg_slow_realloc(from, size);
     void *to = g_real.realloc(from, size);
     if (HG_UNLIKELY(!to)) return NULL;
     hg_add_at_once(&record->reallocs, 1);
@@ -267,10 +261,11 @@ void *hg_light_realloc(void *from, size_t size) {
 
 void *hg_other_realloc(void *from, size_t size) {
     uint32_t mode = hg_mode();
+    if (mode == HG_MODE_CROWDED) return hg_light_realloc(from, size);
     bool is_paused = mode == HG_MODE_PAUSED;
     bool is_unknown = is_paused && (!from || !may_be_known(from));
     if (is_unknown || (mode == HG_MODE_OFF && !hg_real_is_arena(from))) {
         return g_real.realloc(from, size);
     }
-    return slow_realloc(from, size);
+    return hg_slow_realloc(from, size);
 }

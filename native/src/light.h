@@ -9,16 +9,22 @@
 #include "filter.h"
 #include "recorder.h"
 
-/* While sampling, by the short way. */
-void *hg_light_malloc(size_t size);
-void *hg_light_calloc(size_t number, size_t size);
-void *hg_light_aligned_alloc(size_t alignment, size_t size);
-void *hg_light_memalign(size_t alignment, size_t size);
-void *hg_light_valloc(size_t size);
-void *hg_light_pvalloc(size_t size);
+/* While sampling; the others are in light_way.h. */
 int hg_light_posix_memalign(void **out, size_t alignment, size_t size);
 void *hg_light_realloc(void *from, size_t size);
-void hg_light_free(void *block);
+
+/* The slow door: the block is taken, or may be known, or the thread is new. */
+void *hg_slow_malloc(size_t size);
+void *hg_slow_calloc(size_t number, size_t size);
+void *hg_slow_aligned_alloc(size_t alignment, size_t size);
+void *hg_slow_memalign(size_t alignment, size_t size);
+void *hg_slow_valloc(size_t size);
+void *hg_slow_pvalloc(size_t size);
+void hg_slow_free(void *block);
+
+/* A free that makes the total fall from a peak, or crosses another bound: see tally.h. */
+void hg_light_free_falling(void *block);
+void hg_light_free_settling(void *block);
 
 /* In all other modes. */
 void *hg_other_malloc(size_t size);
@@ -33,7 +39,7 @@ void hg_other_free(void *block);
 
 /* Whether nothing can be known of a block: nothing was recorded there, and nothing ever exactly. */
 HG_INLINE bool hg_light_is_unknown(const void *block) {
-    return !hg_filter_counts(block) && !hg_load(&g_filter.has_shadow);
+    return !hg_filter_counts(block) && !hg_glance(&g_filter.has_shadow);
 }
 
 /* For hooks elsewhere, whose frame this is. The real allocator returned `block`, or NULL, to a

@@ -16,6 +16,7 @@ static struct {
     struct hg_table changes;
     uint32_t normal;         /* the word when it is not PAUSED */
     bool filter_was_touched; /* by this process or an ancestor */
+    bool is_crowded;
 } g_modes;
 
 bool hg_mode_prepare(void) { return hg_sys_wipe_on_fork(&g_mode, sizeof g_mode) >= 0; }
@@ -53,7 +54,8 @@ static void note(uint32_t word, enum hg_change_reason reason, uint32_t cost_ppm)
  * to be asked for, and the allocator may call itself through us, each event is looked at. */
 static uint32_t word_for(uint32_t shift) {
     if (!hg_mode_is_light()) return HG_MODE_EXACT;
-    return shift && g_real_has_size_word ? HG_MODE_SAMPLED : HG_MODE_THOROUGH;
+    if (!shift || !g_real_has_size_word) return HG_MODE_THOROUGH;
+    return hg_load(&g_modes.is_crowded) ? HG_MODE_CROWDED : HG_MODE_SAMPLED;
 }
 
 static void start_filter(void) {
@@ -71,6 +73,7 @@ bool hg_mode_start(void) {
     if (is_light) g_header->flags |= HG_FLAG_USABLE;
     g_header->budget_ppm = g_options.budget_ppm;
     g_header->mode = HG_MODE_EXACT;
+    g_modes.is_crowded = false;
     hg_sampler_start(g_options.seed);
     hg_sampler_use(g_options.sample_shift);
     hg_tally_start();
@@ -89,6 +92,13 @@ void hg_mode_begin(bool is_recording) {
         if (word != HG_MODE_EXACT) note(word, HG_CHANGE_START, 0);
     }
     hg_store_release(&g_mode.word, word);
+}
+
+void hg_mode_crowd(void) {
+    uint32_t normal = HG_MODE_SAMPLED, word = normal;
+    hg_store(&g_modes.is_crowded, true);
+    hg_swap(&g_modes.normal, &normal, (uint32_t)HG_MODE_CROWDED);
+    hg_swap(&g_mode.word, &word, (uint32_t)HG_MODE_CROWDED);
 }
 
 void hg_mode_change(uint32_t shift, enum hg_change_reason reason, uint32_t cost_ppm) {

@@ -13,6 +13,7 @@ enum hg_mode_word {
     HG_MODE_UNSTARTED = 0,
     HG_MODE_THOROUGH = 4, /* exact or sampled, each event through the slow door: see light.h */
     HG_MODE_OFF = 5,
+    HG_MODE_CROWDED = 6, /* sampled, where there is more to mind than one thread's samples */
 };
 
 struct hg_mode_page {
@@ -37,6 +38,9 @@ void hg_mode_begin(bool is_recording);
 /* Record with this interval from now on (its logarithm; 0: exactly), for `reason` and what that
  * was measured to cost. During a pause: from its end on. */
 void hg_mode_change(uint32_t shift, enum hg_change_reason reason, uint32_t cost_ppm);
+
+/* There is a second thread, or a block that was recorded exactly: from now on sampling minds that. */
+void hg_mode_crowd(void);
 
 /* Nothing is recorded, until resumed. Pauses do not nest. */
 void hg_mode_pause(void);

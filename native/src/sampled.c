@@ -107,13 +107,20 @@ static void leave(struct hg_thread *thread, void *address, const struct hg_block
     after_event(thread, share.weight.bytes, now_ns);
 }
 
+/* Exactly recorded blocks are found by looking, and then the hooks have to look. */
+static void see_shadow(void) {
+    if (HG_LIKELY(hg_load(&g_filter.has_shadow))) return;
+    hg_filter_see_shadow();
+    hg_mode_crowd();
+}
+
 /* Sampled blocks stand in the open table: a shadow of the heap for so few would be mostly empty. */
 static bool enter_ledger(struct hg_thread *thread, void *address, const struct hg_block *block,
                          bool is_sampled, uint64_t now_ns) {
     struct hg_block replaced = {0};
     bool entered, is_open = is_in_open_table(block);
     if (is_open) hg_filter_add(address);
-    else hg_filter_see_shadow();
+    else see_shadow();
     if (is_sampled) {
         if (hg_filter_may_hold(address)) replaced = hg_ledger_take((uintptr_t)address);
         entered = hg_large_put((uintptr_t)address, *block);

@@ -1,5 +1,6 @@
 #include "tally.h"
 
+#include "mode.h"
 #include "peak.h"
 #include "recorder.h"
 #include "recording.h"
@@ -65,6 +66,7 @@ void hg_tally_go_threaded(struct hg_thread *first) {
     hg_add_shared(&g_header->live_flushed, live);
     __atomic_fetch_or(&g_header->flags, HG_FLAG_MULTI_THREADED, __ATOMIC_RELAXED);
     hg_store_release(&g_is_threaded, true);
+    hg_mode_crowd();
     set_bounds(&first->tally, INT64_MAX, INT64_MIN, INT64_MIN); /* it shall look at once */
 }
 

@@ -38,7 +38,7 @@ void hg_tally_fall(struct hg_thread *thread);
 void hg_tally_settle(struct hg_thread *thread);
 
 HG_INLINE int64_t hg_tally_live(const struct hg_thread_record *record) {
-    return (int64_t)(hg_load(&record->usable_allocated) - hg_load(&record->usable_freed));
+    return (int64_t)(hg_glance(&record->usable_allocated) - hg_glance(&record->usable_freed));
 }
 
 /* Count a block; true: hg_tally_settle() is due. */
@@ -47,12 +47,12 @@ HG_INLINE bool hg_tally_add(const struct hg_tally *tally, struct hg_thread_recor
     hg_add_at_once(&record->allocations, 1);
     hg_add_at_once(&record->bytes_allocated, size);
     hg_add_at_once(&record->usable_allocated, usable);
-    return hg_tally_live(record) > hg_load(&tally->high);
+    return hg_tally_live(record) > hg_glance(&tally->high);
 }
 
 /* Before a free, with so many bytes live; true: hg_tally_fall() is due. */
 HG_INLINE bool hg_tally_falls(const struct hg_tally *tally, int64_t live) {
-    return live > hg_load(&tally->falling);
+    return live > hg_glance(&tally->falling);
 }
 
 /* Count a free; true: hg_tally_settle() is due. */
@@ -60,7 +60,7 @@ HG_INLINE bool hg_tally_remove(const struct hg_tally *tally, struct hg_thread_re
                                int64_t live, size_t usable) {
     hg_add_at_once(&record->frees, 1);
     hg_add_at_once(&record->usable_freed, usable);
-    return live - (int64_t)usable < hg_load(&tally->low);
+    return live - (int64_t)usable < hg_glance(&tally->low);
 }
 
 #endif

@@ -61,6 +61,9 @@ def _main_lines(main: Glance, directory: str) -> Iterator[str]:
         f"{_counted(sums.allocations, 'allocation')}, {format_size(sums.bytes_allocated)}; "
         f"peak {format_size(main.peak_bytes)}; {_left(main)}"
     )
+    if main.sample_bytes:
+        every = format_size(main.sample_bytes)
+        yield f"sampled, once in {every}: sites are estimates; what is live counts usable bytes"
     if main.losses:
         yield "not seen, or only in part: " + ", ".join(_losses(main))
     if main.reason:

@@ -14,6 +14,7 @@ from heapglass.recording import schema
 from heapglass.recording.file import RecordingFile
 from heapglass.recording.header import read_header
 from heapglass.recording.image import Image
+from heapglass.recording.modes import read_changes, sample_bytes
 from heapglass.recording.process import (
     arguments,
     duration,
@@ -28,7 +29,7 @@ from heapglass.recording.threads import Sums
 class Glance:
     """Who was recorded, its totals and its losses, as they stood when it was made."""
 
-    __slots__ = ("duration_ns", "header", "path", "state", "sums")
+    __slots__ = ("duration_ns", "header", "path", "sample_bytes", "state", "sums")
 
     def __init__(self, image: Image) -> None:
         self.path = image.file.path
@@ -36,6 +37,8 @@ class Glance:
         self.sums = Sums(image)
         self.state = standing(image)  # one of the words in liveness.py
         self.duration_ns = duration(image, self.state)
+        # The interval, the last one if there were several; 0 when all was exact.
+        self.sample_bytes = sample_bytes(image, read_changes(image))
 
     @property
     def pid(self) -> int:

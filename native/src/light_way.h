@@ -1,0 +1,62 @@
+/* The light hooks' short way, inlined into those in hooks.c: a block that is not sampled, freed or
+ * allocated in a process that has had a single thread and nothing but samples in its ledger, as most
+ * have. Where there is more to mind the mode is CROWDED, and the forms in light.c mind it. */
+#ifndef HG_LIGHT_WAY_H
+#define HG_LIGHT_WAY_H
+
+#include "filter.h"
+#include "light.h"
+#include "modules.h"
+#include "real.h"
+
+/* Whether the block must go through the slow door: the countdown has ended. That of a thread never
+ * seen always has, so whoever gets past this has a record. */
+HG_INLINE bool hg_light_is_due(struct hg_thread *thread, size_t size) {
+    return HG_UNLIKELY(hg_sampler_count(&thread->sampler, size));
+}
+
+/* Growing alone needs no look at the total: see tally.h. */
+HG_INLINE void hg_light_count(struct hg_thread *thread, void *block, size_t size) {
+    hg_tally_add(&thread->tally, thread->record, size, hg_real_usable_by_word(block));
+}
+
+#define HG_LIGHT_ALLOCATE(name, parameters, arguments, bytes)                  \
+    HG_INLINE void *hg_light_##name parameters {                               \
+        struct hg_thread *thread = tls_thread;                                 \
+        if (hg_light_is_due(thread, (bytes))) return hg_slow_##name arguments; \
+        void *block = g_real.name arguments;                                   \
+        if (HG_LIKELY(block != NULL)) hg_light_count(thread, block, (bytes));  \
+        return block;                                                          \
+    }
+
+HG_LIGHT_ALLOCATE(malloc, (size_t size), (size), size)
+HG_LIGHT_ALLOCATE(calloc, (size_t number, size_t size), (number, size), number *size)
+HG_LIGHT_ALLOCATE(aligned_alloc, (size_t alignment, size_t size), (alignment, size), size)
+HG_LIGHT_ALLOCATE(memalign, (size_t alignment, size_t size), (alignment, size), size)
+HG_LIGHT_ALLOCATE(valloc, (size_t size), (size), size)
+HG_LIGHT_ALLOCATE(pvalloc, (size_t size), (size), size)
+
+/* What both forms of free do when the block is not known. */
+HG_INLINE void hg_light_free_unknown(struct hg_thread *thread, void *block, bool is_alone) {
+    struct hg_thread_record *record = thread->record;
+    int64_t live = hg_tally_live(record);
+    size_t usable = hg_real_usable_by_word(block);
+    if (HG_UNLIKELY(hg_tally_falls(&thread->tally, live))) {
+        hg_light_free_falling(block);
+        return;
+    }
+    bool settles = hg_tally_remove(&thread->tally, record, live, usable);
+    if (HG_UNLIKELY(settles && !is_alone)) hg_light_free_settling(block);
+    else g_real.free(block);
+}
+
+/* The filter holds NULL, too. */
+HG_INLINE void hg_light_free(void *block) {
+    struct hg_thread *thread = tls_thread;
+    uintptr_t caller = (uintptr_t)__builtin_return_address(0);
+    bool is_special = !thread->record || hg_filter_counts(block) || hg_modules_is_loader(caller);
+    if (HG_UNLIKELY(is_special)) hg_slow_free(block);
+    else hg_light_free_unknown(thread, block, true);
+}
+
+#endif
