@@ -149,6 +149,25 @@ HG_INLINE void *count(struct hg_thread *thread, void *block, size_t size) {
     return HG_UNLIKELY(settles) ? settle(thread, block) : block;
 }
 
+/* An event of a block that is not taken, above an allocator that may call itself through us, and that
+ * has to be asked for a block's usable size. NULL: it must go through the slow door. */
+HG_INLINE struct hg_thread *start_carefully(const struct hg_frame *frame, size_t size) {
+    struct hg_thread *thread = tls_thread;
+    if (!hg_recorder_is_ready(thread) || hg_light_is_due(thread, size)) return NULL;
+    hg_thread_be(thread, HG_THREAD_IN_ALLOCATOR, hg_frame_sp(frame));
+    return thread;
+}
+
+HG_INLINE void *end_carefully(struct hg_thread *thread, void *block, size_t size) {
+    if (HG_LIKELY(block != NULL)) {
+        size_t usable = g_real.usable_size(block);
+        bool settles = hg_tally_add(&thread->tally, thread->record, size, usable);
+        if (HG_UNLIKELY(settles)) hg_tally_settle(thread);
+    }
+    hg_recorder_leave(thread);
+    return block;
+}
+
 /* What an allocating hook jumps to. The crowd's form minds everything: see light_way.h. */
 #define ALLOCATE(name, parameters, arguments, bytes)                            \
     void *hg_slow_##name parameters {                                           \
@@ -164,9 +183,15 @@ HG_INLINE void *count(struct hg_thread *thread, void *block, size_t size) {
         void *block = g_real.name arguments;                                    \
         return HG_LIKELY(block != NULL) ? count(thread, block, (bytes)) : NULL; \
     }                                                                           \
+    static void *careful_##name parameters {                                    \
+        struct hg_thread *thread = start_carefully(FRAME(), (bytes));           \
+        if (!thread) return hg_slow_##name arguments;                           \
+        return end_carefully(thread, g_real.name arguments, (bytes));           \
+    }                                                                           \
     void *hg_other_##name parameters {                                          \
         uint32_t mode = hg_mode();                                              \
         if (mode == HG_MODE_CROWDED) return crowd_##name arguments;             \
+        if (mode == HG_MODE_CAREFUL) return careful_##name arguments;           \
         if (is_passed_on(mode)) return g_real.name arguments;                   \
         return hg_slow_##name arguments;                                        \
     }
@@ -221,6 +246,24 @@ static void crowd_free(void *block) {
     else hg_light_free_unknown(thread, block, false);
 }
 
+static void careful_free(void *block) {
+    const struct hg_frame *frame = FRAME();
+    struct hg_thread *thread = tls_thread;
+    bool is_ready = hg_recorder_is_ready(thread) && !hg_modules_is_loader(frame->pc);
+    if (!is_ready || hg_filter_may_hold(block)) {
+        hg_slow_free(block);
+        return;
+    }
+    hg_thread_be(thread, HG_THREAD_IN_ALLOCATOR, hg_frame_sp(frame));
+    size_t usable = g_real.usable_size(block);
+    if (hg_tally_falls(&thread->tally, hg_tally_live(thread->record))) hg_tally_fall(thread);
+    int64_t live = hg_tally_live(thread->record);
+    bool settles = hg_tally_remove(&thread->tally, thread->record, live, usable);
+    if (HG_UNLIKELY(settles)) hg_tally_settle(thread);
+    g_real.free(block);
+    hg_recorder_leave(thread);
+}
+
 /* A block from the time before the real allocator was found must not reach it. */
 static void release_unknown(void *block) {
     if (!hg_real_is_arena(block)) g_real.free(block);
@@ -237,6 +280,7 @@ static bool may_be_known(void *block) {
 void hg_other_free(void *block) {
     uint32_t mode = hg_mode();
     if (mode == HG_MODE_CROWDED) crowd_free(block);
+    else if (mode == HG_MODE_CAREFUL) careful_free(block);
     else if (mode == HG_MODE_OFF) release_unknown(block);
     else if (mode == HG_MODE_PAUSED && !may_be_known(block)) g_real.free(block);
     else hg_slow_free(block);

@@ -50,11 +50,11 @@ static void note(uint32_t word, enum hg_change_reason reason, uint32_t cost_ppm)
 
 /* ---- the word ----------------------------------------------------------------------------------- */
 
-/* Sampling takes the short way where a block's usable size is the word in front of it; where it has
- * to be asked for, and the allocator may call itself through us, each event is looked at. */
+/* The shortest way of sampling is where a block's usable size is the word in front of it. */
 static uint32_t word_for(uint32_t shift) {
     if (!hg_mode_is_light()) return HG_MODE_EXACT;
-    if (!shift || !g_real_has_size_word) return HG_MODE_THOROUGH;
+    if (!shift) return HG_MODE_THOROUGH;
+    if (!g_real_has_size_word) return HG_MODE_CAREFUL;
     return hg_load(&g_modes.is_crowded) ? HG_MODE_CROWDED : HG_MODE_SAMPLED;
 }
 

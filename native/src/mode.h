@@ -13,6 +13,7 @@ enum hg_mode_word {
     HG_MODE_UNSTARTED = 0,
     HG_MODE_THOROUGH = 4, /* exact or sampled, each event through the slow door: see light.h */
     HG_MODE_OFF = 5,
+    HG_MODE_CAREFUL = 7, /* sampled, above an allocator that may call itself through us */
     HG_MODE_CROWDED = 6, /* sampled, where there is more to mind than one thread's samples */
 };
 
