@@ -53,6 +53,10 @@ def test_the_library_keeps_its_promises(library: str) -> None:
     assert (result.stdout, result.returncode) == ("", 0)
 
 
+def test_every_stand_in_is_there_to_be_checked(library: str) -> None:
+    assert {name for name, _ in tool.functions(Path(library))} >= tool.STAND_INS
+
+
 def test_a_harmless_library_only_lacks_names(tmp_path: Path) -> None:
     found = problems(build(tmp_path, HARMLESS, *STRICT)).splitlines()
     missing = tool.promised_exports(tool.NATIVE / "exports.map") - {"malloc", "heapglass_*"}
@@ -66,6 +70,13 @@ TAIL_CALL = """
 __attribute__((noinline)) static void *inner(void **frame) { return frame[1]; }
 __attribute__((visibility("default"))) void *valloc(unsigned long n) {
     return n ? inner(__builtin_frame_address(0)) : 0;
+}
+"""
+STAND_IN = """
+__attribute__((noinline)) static void exact_free(void **block) { *block = 0; }
+__attribute__((visibility("default"))) void free(void *block) {
+    exact_free(block);
+    __asm__ volatile("");
 }
 """
 TRAP = "void f(void) { __builtin_trap(); } void *g = f;"
@@ -82,6 +93,7 @@ TLS = "__thread int word; void *f(void) { return &word; } void *g = f;"
         (ABORT, STRICT, "reads abort"),
         (TRAP, STRICT, "with a trap in f"),
         (TAIL_CALL, (*STRICT, "-O2"), "valloc gives its frame away"),
+        (STAND_IN, (*STRICT, "-O2"), "free calls exact_free"),
         (COSINE, (*STRICT, "-lm"), "needs libm.so.6"),
         (BIG_TLS, (*STRICT, "-ftls-model=initial-exec"), "takes 400 bytes"),
         (TLS, (*STRICT, "-ftls-model=global-dynamic"), "through a call"),
