@@ -45,7 +45,7 @@ static uint64_t hash_of_taken(const struct slot *slot) {
 static struct slot *put(struct table *table, uint64_t hash, uint64_t value) {
     uint32_t mask = hg_load(&table->mask);
     for (uint32_t i = first_slot(hash) & mask;; i = (i + 1) & mask) {
-        struct slot *slot = &table->slots[i];
+        struct slot *slot = &hg_load(&table->slots)[i];
         uint64_t none = 0;
         if (!hg_swap(&slot->value, &none, value)) {
             if (hash_of_taken(slot) == hash) return slot;
@@ -59,8 +59,8 @@ static struct slot *put(struct table *table, uint64_t hash, uint64_t value) {
 
 static void move_all(const struct table *from, struct table *to) {
     for (uint32_t i = 0; i <= hg_load(&from->mask); i++) {
-        uint64_t hash = hg_load_acquire(&from->slots[i].hash);
-        if (hash > DROPPED) put(to, hash, hg_load_acquire(&from->slots[i].value));
+        uint64_t hash = hg_load_acquire(&hg_load(&from->slots)[i].hash);
+        if (hash > DROPPED) put(to, hash, hg_load_acquire(&hg_load(&from->slots)[i].value));
     }
 }
 
@@ -88,7 +88,7 @@ bool hg_path_index_start(void) {
 static struct slot *search(const struct table *table, uint64_t hash) {
     uint32_t mask = hg_load(&table->mask);
     for (uint32_t i = first_slot(hash) & mask;; i = (i + 1) & mask) {
-        struct slot *slot = &table->slots[i];
+        struct slot *slot = &hg_load(&table->slots)[i];
         if (hg_load_acquire(&slot->hash) == hash) return slot;
         if (!hg_load(&slot->value)) return NULL;
     }
@@ -162,7 +162,7 @@ uint32_t hg_path_set_site(uint64_t hash, uint32_t site) {
 
 void hg_path_expect(uint64_t hash) {
     const struct table *table = &g_index.tables[hg_load_acquire(&g_index.count) - 1];
-    __builtin_prefetch(&table->slots[first_slot(hash) & hg_load(&table->mask)], 1);
+    __builtin_prefetch(&hg_load(&table->slots)[first_slot(hash) & hg_load(&table->mask)], 1);
 }
 
 void hg_path_drop(bool (*is_gone)(uint32_t node, uintptr_t start, uintptr_t end), uintptr_t start,
@@ -170,7 +170,7 @@ void hg_path_drop(bool (*is_gone)(uint32_t node, uintptr_t start, uintptr_t end)
     for (uint32_t n = hg_load_acquire(&g_index.count); n-- > 0;) {
         struct table *table = &g_index.tables[n];
         for (uint32_t i = 0; i <= hg_load(&table->mask); i++) {
-            struct slot *slot = &table->slots[i];
+            struct slot *slot = &hg_load(&table->slots)[i];
             uint64_t value = hg_load(&slot->value);
             if (!value || hg_load_acquire(&slot->hash) < 2) continue;
             if (is_gone(read_value(value).node, start, end)) hg_store(&slot->hash, DROPPED);

@@ -67,7 +67,7 @@ static enum hg_rule_kind row_in(const struct hg_code *code, uintptr_t address, s
     /* The program's entry, which old start-up code does not mark as the outermost frame. */
     if (found == HG_EH_FOUND && fde->start == g_entry) return HG_RULE_END;
     if (found == HG_EH_BAD || !hg_cfi_row(fde, address, row)) return HG_RULE_BAD;
-    return hg_rule_kind(hg_rule_of_row(fde, row));
+    return hg_rule_kind(hg_rule_of_row(fde, row, address));
 }
 
 enum hg_rule_kind hg_rules_row(uintptr_t address, uintptr_t caller, struct hg_fde *fde,
@@ -81,7 +81,7 @@ static uint64_t rule_in(const struct hg_code *code, uintptr_t address) {
     struct hg_row row;
     enum hg_rule_kind kind = row_in(code, address, &fde, &row);
     bool by_row = kind == HG_RULE_PLAIN || kind == HG_RULE_WIDE || kind == HG_RULE_REALIGNED;
-    return by_row ? hg_rule_of_row(&fde, &row) : hg_rule_make(kind);
+    return by_row ? hg_rule_of_row(&fde, &row, address) : hg_rule_make(kind);
 }
 
 static void keep(uintptr_t pc, uint64_t rule, const struct hg_code *code) {

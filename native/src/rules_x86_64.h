@@ -79,15 +79,43 @@ static inline uint64_t hg_rule_realigned(const struct hg_fde *fde, const struct 
     return fits ? rule : hg_rule_make(HG_RULE_COMPLEX);
 }
 
-/* Everything but the tag. */
-static inline uint64_t hg_rule_of_row(const struct hg_fde *fde, const struct hg_row *row) {
+/* What linkers write for the procedure linkage table: an expression that asks how far into an entry
+ * the code is. For one address that is a plain rule. Asked with stack pointers that nothing is at, so
+ * an expression that reads memory has no value. */
+static inline bool hg_rule_is_offset(const struct hg_fde *fde, const struct hg_row *row,
+                                     uintptr_t address, int64_t *offset) {
+    struct hg_cursor cfa = hg_cfi_expression(fde, row->cfa_value);
+    struct hg_registers registers = {.known = 1u << HG_RSP | 1u << HG_PC};
+    uintptr_t one = UINT64_C(1) << 60, other = UINT64_C(1) << 61, result;
+    registers.value[HG_PC] = address;
+    registers.value[HG_RSP] = one;
+    if (!hg_expression_run(cfa, &registers, NULL, &result)) return false;
+    *offset = (int64_t)(result - one);
+    registers.value[HG_RSP] = other;
+    return hg_expression_run(cfa, &registers, NULL, &result) &&
+           *offset == (int64_t)(result - other) && *offset == (int16_t)*offset;
+}
+
+static inline uint64_t hg_rule_computed(const struct hg_fde *fde, const struct hg_row *row,
+                                        uintptr_t address) {
+    int64_t offset;
+    if (!hg_rule_is_offset(fde, row, address, &offset)) return hg_rule_realigned(fde, row);
+    struct hg_row plain = *row;
+    plain.cfa_register = HG_RSP;
+    plain.cfa_value = (int32_t)offset;
+    return hg_rule_plain(&plain);
+}
+
+/* Everything but the tag, for the code at `address`. */
+static inline uint64_t hg_rule_of_row(const struct hg_fde *fde, const struct hg_row *row,
+                                      uintptr_t address) {
     struct hg_cfi_rule back = row->columns[HG_PC];
     if (fde->return_column != HG_PC) return hg_rule_make(HG_RULE_BAD);
     if (back.kind == HG_CFI_UNDEFINED) return hg_rule_make(HG_RULE_END);
     bool usual = back.kind == HG_CFI_OFFSET && back.value == -8 && !fde->signal &&
                  row->columns[HG_RSP].kind == HG_CFI_UNSET;
     if (!usual) return hg_rule_make(HG_RULE_COMPLEX);
-    return row->cfa_register == HG_CFA_EXPRESSION ? hg_rule_realigned(fde, row)
+    return row->cfa_register == HG_CFA_EXPRESSION ? hg_rule_computed(fde, row, address)
                                                   : hg_rule_plain(row);
 }
 

@@ -72,7 +72,7 @@ static void parse(const struct hg_eh_frame *eh, uintptr_t address) {
     g_results[result]++;
     if (result != HG_EH_FOUND || !hg_cfi_row(&fde, address, &row)) return;
     g_rows++;
-    uint64_t rule = hg_rule_of_row(&fde, &row);
+    uint64_t rule = hg_rule_of_row(&fde, &row, fde.start);
     EXPECT(rule >> HG_RULE_TAG_SHIFT == 0, "a rule spills into its tag: %lx", rule);
     run_expressions(&fde, &row);
 }
@@ -117,7 +117,7 @@ static void fuzz_instructions(uint32_t rounds) {
         struct hg_row row;
         if (hg_cfi_row(&fde, 0x1000 + random_word() % 0x1000, &row)) {
             g_rows++;
-            hg_rule_of_row(&fde, &row);
+            hg_rule_of_row(&fde, &row, fde.start);
             run_expressions(&fde, &row);
         }
         struct hg_registers registers = {.known = HG_ALL_KNOWN};
