@@ -140,7 +140,8 @@ HOOK(void, free, (void *block), (block), hg_light_is_unknown(block)) {
     bool is_short = hg_glance(&g_is_short_way_open) && hg_recorder_is_ready(thread);
     if (HG_UNLIKELY(!block || !is_short)) return free_generally(block);
     hg_thread_be(thread, HG_THREAD_IN_RECORDER, hg_frame_sp(frame));
-    if (HG_UNLIKELY(!hg_short_freeing(thread, frame, block))) return free_entered(block);
+    if (HG_UNLIKELY(!hg_short_depart(thread, frame, block, HG_LEDGER_USUAL_SHIFT)))
+        return free_entered(block);
     hg_recorder_leave(thread);
     g_real.free(block);
 }

@@ -8,3 +8,4 @@ HOT uint32_t g_peak_mode;
 HOT uintptr_t g_loader_start;
 HOT uintptr_t g_loader_size;
 HOT bool g_is_short_way_open;
+HOT bool g_is_other_way_open;

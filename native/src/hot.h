@@ -12,5 +12,6 @@ HG_GLOBAL uint32_t g_peak_mode;          /* peak.c: enum hg_peak_mode */
 HG_GLOBAL uintptr_t g_loader_start;      /* modules.c: the dynamic loader's code ... */
 HG_GLOBAL uintptr_t g_loader_size;       /* ... in bytes; 0: not known yet */
 HG_GLOBAL bool g_is_short_way_open;      /* ledger.c: glibc's granule, and no free went unseen */
+HG_GLOBAL bool g_is_other_way_open;      /* ledger.c: the same, of another allocator */
 
 #endif

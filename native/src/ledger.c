@@ -21,6 +21,7 @@ bool hg_ledger_start(uint32_t granule_shift) {
     g_ledger.leaves = g_ledger.parts = 0;
     g_ledger.group = 0;
     g_is_short_way_open = granule_shift == HG_LEDGER_USUAL_SHIFT;
+    g_is_other_way_open = granule_shift == HG_LEDGER_OTHER_SHIFT;
     g_ledger.upper = hg_sys_map_private(UPPER_ENTRIES * sizeof *g_ledger.upper);
     return g_ledger.upper && hg_large_start();
 }
@@ -126,6 +127,7 @@ static HG_NOINLINE bool put_large(uintptr_t address, struct hg_block block,
 
 void hg_ledger_suspect(void) {
     hg_store(&g_is_short_way_open, false);
+    hg_store(&g_is_other_way_open, false);
     hg_store(&g_ledger.suspect, true);
 }
 

@@ -46,8 +46,9 @@ struct hg_ledger {
 };
 HG_GLOBAL struct hg_ledger g_ledger;
 
-/* glibc's granule: a constant, so that the shifts below are too. */
+/* glibc's granule, and that of all other allocators: constants, so that the shifts below are too. */
 #define HG_LEDGER_USUAL_SHIFT 5u
+#define HG_LEDGER_OTHER_SHIFT 3u
 
 /* A birth code where it stands in a record. */
 HG_INLINE uint64_t hg_ledger_birth_bits(uint32_t birth) {
@@ -82,39 +83,42 @@ HG_INLINE uint64_t *hg_ledger_find_by(uint32_t shift, uintptr_t address) {
     return (uint64_t *)(leaf & ~HG_LEDGER_PART_MASK) + index;
 }
 
-/* Parts of glibc's ledger that a thread came by lately: reserved, and they never move. */
+/* Parts of the ledger that a thread came by lately: reserved, and they never move. */
 #define HG_LEDGER_VIEWS 1024u
-#define HG_LEDGER_VIEW_SHIFT (HG_LEDGER_USUAL_SHIFT + 11u)
-_Static_assert(HG_LEDGER_PART_RECORDS == 1u << 11, "a view is a part");
+#define HG_LEDGER_PART_SHIFT 11u
+_Static_assert(HG_LEDGER_PART_RECORDS == 1u << HG_LEDGER_PART_SHIFT, "a view is a part");
 
 struct hg_ledger_view {
-    uintptr_t number; /* of the part: its addresses >> HG_LEDGER_VIEW_SHIFT; 0: none */
+    uintptr_t number; /* of the part; 0: none */
     uint64_t *records;
 };
 
-HG_INLINE uintptr_t hg_ledger_index_in_view(uintptr_t address) {
-    return address >> HG_LEDGER_USUAL_SHIFT & (HG_LEDGER_PART_RECORDS - 1);
+HG_INLINE uintptr_t hg_ledger_part(uint32_t shift, uintptr_t address) {
+    return address >> (shift + HG_LEDGER_PART_SHIFT);
 }
 
 /* The view that `address` would be in, whether it is, and then its record. */
 HG_INLINE const struct hg_ledger_view *hg_ledger_view(const struct hg_ledger_view *views,
-                                                      uintptr_t address) {
-    return &views[(address >> HG_LEDGER_VIEW_SHIFT) % HG_LEDGER_VIEWS];
+                                                      uint32_t shift, uintptr_t address) {
+    return &views[hg_ledger_part(shift, address) % HG_LEDGER_VIEWS];
 }
-HG_INLINE bool hg_ledger_is_in_view(const struct hg_ledger_view *view, uintptr_t address) {
-    return view->number == address >> HG_LEDGER_VIEW_SHIFT;
+HG_INLINE bool hg_ledger_is_in_view(const struct hg_ledger_view *view, uint32_t shift,
+                                    uintptr_t address) {
+    return view->number == hg_ledger_part(shift, address);
 }
-HG_INLINE uint64_t *hg_ledger_viewed(const struct hg_ledger_view *view, uintptr_t address) {
-    return view->records + hg_ledger_index_in_view(address);
+HG_INLINE uint64_t *hg_ledger_viewed(const struct hg_ledger_view *view, uint32_t shift,
+                                     uintptr_t address) {
+    return view->records + (address >> shift & (HG_LEDGER_PART_RECORDS - 1));
 }
 
 /* Bring the part that `address` is in into view, if it is reserved. */
 HG_INLINE void hg_ledger_look_at(struct hg_ledger_view *views, uintptr_t address) {
-    uintptr_t number = address >> HG_LEDGER_VIEW_SHIFT;
-    uint64_t *record = hg_ledger_find_by(HG_LEDGER_USUAL_SHIFT, address);
+    uint32_t shift = g_ledger.granule_shift;
+    uintptr_t number = hg_ledger_part(shift, address);
+    uint64_t *record = hg_ledger_find_by(shift, address);
     if (!record) return;
     views[number % HG_LEDGER_VIEWS] =
-        (struct hg_ledger_view){number, record - hg_ledger_index_in_view(address)};
+        (struct hg_ledger_view){number, record - (address >> shift & (HG_LEDGER_PART_RECORDS - 1))};
 }
 
 HG_INLINE uint64_t hg_ledger_pack(uintptr_t address, struct hg_block block) {

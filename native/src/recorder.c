@@ -6,6 +6,7 @@
 #include "peak.h"
 #include "real.h"
 #include "recording.h"
+#include "short_way.h"
 #include "sites.h"
 #include "snapshots.h"
 
@@ -50,18 +51,9 @@ static struct hg_counters *enter_block(struct hg_thread *thread, void *address,
     return NULL;
 }
 
-HG_INLINE size_t usable_of(struct hg_thread *thread, void *block) {
-    if (HG_LIKELY(g_real_has_size_word)) return hg_real_usable(block);
-    /* Some allocators allocate when they are first asked. */
-    hg_thread_become(thread, HG_THREAD_IN_ALLOCATOR);
-    size_t usable = hg_real_usable(block);
-    hg_thread_become(thread, HG_THREAD_IN_RECORDER);
-    return usable;
-}
-
-/* One word that tells blocks of one address apart; of a small block its record in glibc's ledger. */
+/* One word that tells blocks of one address apart; of a small block its record in the ledger. */
 HG_INLINE uint64_t identity(void *block, struct hg_block entry) {
-    return hg_ledger_pack_by(HG_LEDGER_USUAL_SHIFT, (uintptr_t)block, entry);
+    return hg_ledger_pack((uintptr_t)block, entry);
 }
 
 /* Count a block that stands in the ledger now. */
@@ -72,14 +64,24 @@ static HG_NOINLINE void arrive(struct hg_thread *thread, struct hg_counters *lin
     hg_peak_save(line);
     hg_sites_add(thread, line, entry.size);
     hg_peak_after(thread, (int64_t)entry.size, now);
-    hg_recorder_count_arrival(thread, entry.size, usable_of(thread, block));
+    hg_recorder_count_arrival(thread, entry.size, hg_recorder_usable(thread, block));
     thread->last = (struct hg_last){(uintptr_t)block, identity(block, entry), line};
     after_event(thread, entry.size, now);
+}
+
+/* The short way with another allocator than glibc's. */
+static bool allocated_shortly(struct hg_thread *thread, const struct hg_frame *frame, void *block,
+                              size_t size) {
+    size_t usable = hg_recorder_usable(thread, block);
+    enum hg_short way = hg_short_arrive(thread, frame, block, size, usable, HG_LEDGER_OTHER_SHIFT);
+    if (HG_UNLIKELY(way == HG_SHORT_RAISE)) hg_peak_raise_again(thread->clock.now);
+    return way != HG_SHORT_NO;
 }
 
 void hg_recorder_allocated(struct hg_thread *thread, const struct hg_frame *frame, void *block,
                            size_t size) {
     hg_thread_become(thread, HG_THREAD_IN_RECORDER);
+    if (hg_glance(&g_is_other_way_open) && allocated_shortly(thread, frame, block, size)) return;
     uint64_t now = event_time(thread);
     struct hg_block entry = {size, hg_locate_site(thread, frame, now), hg_clock_birth(now)};
     struct hg_counters *line = enter_block(thread, block, entry, now);
@@ -92,7 +94,7 @@ void hg_recorder_allocated(struct hg_thread *thread, const struct hg_frame *fram
 struct hg_taken hg_recorder_take(struct hg_thread *thread, void *block) {
     hg_thread_become(thread, HG_THREAD_IN_RECORDER);
     struct hg_taken taken = {hg_ledger_take((uintptr_t)block), 0};
-    if (HG_LIKELY(taken.block.site)) taken.usable = usable_of(thread, block);
+    if (HG_LIKELY(taken.block.site)) taken.usable = hg_recorder_usable(thread, block);
     return taken;
 }
 
@@ -131,6 +133,9 @@ void hg_recorder_freed(struct hg_thread *thread, const struct hg_frame *frame, v
 }
 
 bool hg_recorder_freeing(struct hg_thread *thread, const struct hg_frame *frame, void *block) {
+    hg_thread_become(thread, HG_THREAD_IN_RECORDER);
+    bool is_other = hg_glance(&g_is_other_way_open);
+    if (is_other && hg_short_depart(thread, frame, block, HG_LEDGER_OTHER_SHIFT)) return true;
     struct hg_taken taken = hg_recorder_take(thread, block);
     hg_ledger_look_at(thread->views, (uintptr_t)block);
     hg_recorder_freed(thread, frame, block, &taken);
@@ -173,7 +178,7 @@ void hg_recorder_resized(struct hg_thread *thread, const struct hg_frame *frame,
     hg_add_own(from == to ? &line->realloc_in_place : &line->realloc_moved, 1);
     hg_peak_after(thread, delta, now);
     hg_recorder_count_departure(thread, taken->block.size, taken->usable);
-    hg_recorder_count_arrival(thread, size, usable_of(thread, to));
+    hg_recorder_count_arrival(thread, size, hg_recorder_usable(thread, to));
     thread->last = (struct hg_last){(uintptr_t)to, identity(to, entry), line};
     hg_add_own(&thread->record->reallocs, 1);
     after_event(thread, taken->block.size + size, now);
@@ -188,7 +193,3 @@ void hg_recorder_kept(struct hg_thread *thread, void *block, const struct hg_tak
 }
 
 uint64_t hg_recorder_time(struct hg_thread *thread) { return event_time(thread); }
-
-size_t hg_recorder_usable(struct hg_thread *thread, void *block) {
-    return usable_of(thread, block);
-}

@@ -9,6 +9,7 @@
 #include "base.h"
 #include "ledger.h"
 #include "lifecycle.h"
+#include "real.h"
 #include "thread.h"
 #include "walk.h"
 
@@ -60,11 +61,19 @@ void hg_recorder_resized(struct hg_thread *thread, const struct hg_frame *frame,
 /* ... or realloc failed and the block stays what it was. */
 void hg_recorder_kept(struct hg_thread *thread, void *block, const struct hg_taken *taken);
 
-/* What events of every mode need: the time, and a block's usable size. */
+/* The time of an event, in every mode. */
 uint64_t hg_recorder_time(struct hg_thread *thread);
-size_t hg_recorder_usable(struct hg_thread *thread, void *block);
 
 /* What the general way and the short one have in common. */
+
+HG_INLINE size_t hg_recorder_usable(struct hg_thread *thread, void *block) {
+    if (HG_LIKELY(g_real_has_size_word)) return hg_real_usable(block);
+    /* Some allocators allocate when they are first asked. */
+    hg_thread_become(thread, HG_THREAD_IN_ALLOCATOR);
+    size_t usable = hg_real_usable(block);
+    hg_thread_become(thread, HG_THREAD_IN_RECORDER);
+    return usable;
+}
 
 /* Ticks that a block has lived. Another thread's reading of the clock may be a little newer. */
 HG_INLINE uint64_t hg_recorder_lived(uint64_t now_ns, uint32_t birth) {

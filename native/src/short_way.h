@@ -1,6 +1,7 @@
-/* The short way of an event: what nearly all of them are, inlined into the hooks.
+/* The short way of an event: what nearly all of them are. With glibc it is inlined into the hooks;
+ * with other allocators the general way begins with it.
  *
- * A small block of glibc's, a stack that the thread remembers, a record and a line that exist: then
+ * A small block, a stack that the thread remembers, a record and a line that exist: then
  * an event is a few dozen instructions that call nothing, wait for nothing and cannot fail. It looks
  * at everything first and changes something only when nothing stands in the way; else it leaves all
  * as it is and says so, and the event takes the general way (recorder.h), which does the same. */
@@ -21,19 +22,18 @@ enum hg_short {
     HG_SHORT_RAISE, /* done, but for hg_peak_raise_again() */
 };
 
-/* The real allocator returned `block` for `size` bytes. */
-HG_INLINE enum hg_short hg_short_allocated(struct hg_thread *thread, const struct hg_frame *frame,
-                                           void *block, size_t size) {
-    size_t size_word = hg_real_size_word(block);
+/* The real allocator returned `block` for `size` bytes, and set `usable` aside; `shift` is the
+ * ledger's, a constant. */
+HG_INLINE enum hg_short hg_short_arrive(struct hg_thread *thread, const struct hg_frame *frame,
+                                        void *block, size_t size, size_t usable, uint32_t shift) {
     /* Blocks of no size do not raise the total, and may so end a rise: see hg_peak_before(). */
     if (HG_UNLIKELY(size - 1 >= HG_LEDGER_SMALL_LIMIT - 1)) return HG_SHORT_NO;
-    if (HG_UNLIKELY(hg_real_is_mmapped(size_word))) return HG_SHORT_NO;
     const struct hg_memory *m = hg_locate_quickly(thread, frame);
     if (HG_UNLIKELY(!m)) return HG_SHORT_NO;
     struct hg_counters *line = m->line;
-    const struct hg_ledger_view *view = hg_ledger_view(thread->views, (uintptr_t)block);
-    if (HG_UNLIKELY(!hg_ledger_is_in_view(view, (uintptr_t)block))) return HG_SHORT_NO;
-    uint64_t *record = hg_ledger_viewed(view, (uintptr_t)block);
+    const struct hg_ledger_view *view = hg_ledger_view(thread->views, shift, (uintptr_t)block);
+    if (HG_UNLIKELY(!hg_ledger_is_in_view(view, shift, (uintptr_t)block))) return HG_SHORT_NO;
+    uint64_t *record = hg_ledger_viewed(view, shift, (uintptr_t)block);
     if (HG_UNLIKELY(hg_glance(record))) return HG_SHORT_NO;
     if (HG_UNLIKELY(!hg_clock_serves(&thread->clock))) return HG_SHORT_NO;
     if (HG_UNLIKELY(!hg_peak_is_own(thread, (int64_t)size))) return HG_SHORT_NO;
@@ -43,15 +43,23 @@ HG_INLINE enum hg_short hg_short_allocated(struct hg_thread *thread, const struc
 #ifdef HG_CHECK_WALKS
     hg_locate_check(thread, frame, m->site, thread->clock.now);
 #endif
-    uint64_t word =
-        hg_ledger_word(HG_LEDGER_USUAL_SHIFT, (uintptr_t)block, size, thread->clock.birth, m->site);
+    uint64_t word = hg_ledger_word(shift, (uintptr_t)block, size, thread->clock.birth, m->site);
     hg_store(record, word);
     hg_peak_save(line);
     hg_sites_count(line, size);
     hg_clock_serve(&thread->clock);
-    hg_recorder_count_arrival(thread, size, hg_real_usable_by(size_word));
+    hg_recorder_count_arrival(thread, size, usable);
     thread->last = (struct hg_last){(uintptr_t)block, word, line};
     return HG_LIKELY(hg_peak_rise(thread, size)) ? HG_SHORT_DONE : HG_SHORT_RAISE;
+}
+
+/* ... which is glibc. */
+HG_INLINE enum hg_short hg_short_allocated(struct hg_thread *thread, const struct hg_frame *frame,
+                                           void *block, size_t size) {
+    size_t word = hg_real_size_word(block);
+    if (HG_UNLIKELY(hg_real_is_mmapped(word))) return HG_SHORT_NO;
+    return hg_short_arrive(thread, frame, block, size, hg_real_usable_by(word),
+                           HG_LEDGER_USUAL_SHIFT);
 }
 
 /* The bucket of a block's lifetime, told by its record. */
@@ -60,32 +68,36 @@ HG_INLINE uint32_t hg_short_lifetime(const struct hg_thread *thread, uint64_t wo
     return hg_sites_bucket(hg_recorder_lived(thread->clock.now, hg_ledger_unpack(word).birth));
 }
 
-/* `block` is about to be given to the real free. False: nothing was done. */
-HG_INLINE bool hg_short_freeing(struct hg_thread *thread, const struct hg_frame *frame,
-                                void *block) {
-    const struct hg_ledger_view *view = hg_ledger_view(thread->views, (uintptr_t)block);
-    if (HG_UNLIKELY(!hg_ledger_is_in_view(view, (uintptr_t)block))) return false;
-    uint64_t *record = hg_ledger_viewed(view, (uintptr_t)block), word = hg_glance(record);
+/* `block` is about to be given to the real free; `shift` is the ledger's, a constant, and tells
+ * glibc from others. False: nothing was done. */
+HG_INLINE bool hg_short_depart(struct hg_thread *thread, const struct hg_frame *frame, void *block,
+                               uint32_t shift) {
+    const struct hg_ledger_view *view = hg_ledger_view(thread->views, shift, (uintptr_t)block);
+    if (HG_UNLIKELY(!hg_ledger_is_in_view(view, shift, (uintptr_t)block))) return false;
+    uint64_t *record = hg_ledger_viewed(view, shift, (uintptr_t)block), word = hg_glance(record);
     if (HG_UNLIKELY(!word || hg_modules_is_loader(frame->pc))) return false;
     if (HG_UNLIKELY(!hg_clock_serves(&thread->clock))) return false;
+    bool is_glibc = shift == HG_LEDGER_USUAL_SHIFT;
+    if (HG_UNLIKELY(is_glibc && hg_real_is_mmapped(hg_real_size_word(block)))) return false;
     bool temporary = hg_recorder_is_temporary(thread, block, word);
     uint32_t site = (uint32_t)(word >> HG_LEDGER_SITE_SHIFT);
     struct hg_counters *line =
         temporary ? thread->last.line : hg_sites_line_at(&thread->counters, site);
-    uint64_t size = word & (HG_LEDGER_SMALL_LIMIT - 1), size_word = hg_real_size_word(block);
-    if (HG_UNLIKELY(hg_real_is_mmapped(size_word))) return false;
+    uint64_t size = word & (HG_LEDGER_SMALL_LIMIT - 1);
     if (HG_UNLIKELY(!line || !hg_peak_is_own(thread, -(int64_t)size))) return false;
     /* Closing a peak changes nothing that the general way would not, too. */
     if (HG_UNLIKELY(!hg_peak_may_fall())) return false;
     if (HG_UNLIKELY(!hg_sites_end_life_quickly(line, hg_short_lifetime(thread, word)))) {
         return false;
     }
+    size_t usable =
+        is_glibc ? hg_real_usable_by(hg_real_size_word(block)) : hg_recorder_usable(thread, block);
     hg_store(record, 0);
     hg_peak_save(line);
     hg_sites_remove(line, size);
     hg_clock_serve(&thread->clock);
     if (temporary) hg_recorder_count_temporary(thread, line);
-    hg_recorder_count_departure(thread, size, hg_real_usable_by(size_word));
+    hg_recorder_count_departure(thread, size, usable);
     hg_peak_fall(thread, size);
     return true;
 }
