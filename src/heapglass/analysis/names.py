@@ -51,11 +51,11 @@ def elide_arguments(name: str, ellipsis: str) -> str:
 
 def split_scopes(name: str) -> list[str]:
     """The parts between `::` outside of brackets: namespaces, classes, and last the function."""
-    ends = [
-        index
-        for index, char, depth in _outline(name)
-        if char == ":" and depth == 0 and name.startswith("::", index)
-    ]
+    ends: list[int] = []
+    for index, char, depth in _outline(name):
+        if char == ":" and depth == 0 and name.startswith("::", index):
+            if not ends or index >= ends[-1] + 2:  # a third colon is no second separator
+                ends.append(index)
     starts = [0, *(end + 2 for end in ends)]
     return [name[start:end] for start, end in zip(starts, [*ends, len(name)], strict=True)]
 

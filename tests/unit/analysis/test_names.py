@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from heapglass.analysis.names import (
@@ -103,6 +103,7 @@ def test_scopes_are_split_outside_of_brackets(name: str, scopes: list[str]) -> N
     assert split_scopes(name) == scopes
 
 
+@example(":::")
 @given(st.text(alphabet="ab:<>()[]{} ,&*-.operatorconst", max_size=60))
 def test_no_text_is_too_odd(text: str) -> None:
     assert qualified_name(text) in text
