@@ -53,9 +53,9 @@ def split_scopes(name: str) -> list[str]:
     """The parts between `::` outside of brackets: namespaces, classes, and last the function."""
     ends: list[int] = []
     for index, char, depth in _outline(name):
-        if char == ":" and depth == 0 and name.startswith("::", index):
-            if not ends or index >= ends[-1] + 2:  # a third colon is no second separator
-                ends.append(index)
+        is_separator = char == ":" and depth == 0 and name.startswith("::", index)
+        if is_separator and not (ends and index < ends[-1] + 2):  # ":::" holds one
+            ends.append(index)
     starts = [0, *(end + 2 for end in ends)]
     return [name[start:end] for start, end in zip(starts, [*ends, len(name)], strict=True)]
 
