@@ -109,11 +109,20 @@ static uint32_t walk_to_meet(const struct hg_transcript *t, const struct hg_call
             return n;
         }
         uint64_t rule = hg_rule_peek(rules, at.pc);
-        fresh[n] = (struct hg_step){at.sp, at.pc, at.bp, (uint32_t)rule & WAY_RULE, 0};
-        enum way way =
-            HG_LIKELY(hg_rule_is_plain_for(rule, at.pc))
-                ? step_by(&at, rule, hg_rule_plain_offset(rule), hi)
-                : step_rarely(&fresh[n], &at, hi, caller->pc, &walker->stats[HG_STAT_RULE_MISSES]);
+        struct hg_step *step = &fresh[n];
+        step->sp = at.sp;
+        step->pc = at.pc;
+        step->bp = at.bp;
+        step->way = (uint32_t)rule & WAY_RULE;
+        enum way way;
+        if (HG_LIKELY(hg_rule_is_plain_for(rule, at.pc))) {
+            way = step_by(&at, rule, hg_rule_plain_offset(rule), hi);
+        } else {
+            /* A copy: the address of `at` itself would keep it out of registers. */
+            struct hg_caller copy = at;
+            way = step_rarely(step, &copy, hi, caller->pc, &walker->stats[HG_STAT_RULE_MISSES]);
+            at = copy;
+        }
         if (way == AT_END) return n + 1;
         if (way == NOT_OURS) return UINT32_MAX;
     }
@@ -137,7 +146,10 @@ static void rebuild(struct hg_transcript *t, uint32_t met, const struct hg_step 
     t->fresh = count;
     for (uint32_t i = count; i-- > 0;) {
         struct hg_step *step = &t->steps[met++];
-        *step = fresh[i];
+        step->sp = fresh[i].sp;
+        step->pc = fresh[i].pc;
+        step->bp = fresh[i].bp;
+        step->way = fresh[i].way;
         step->path = hg_path_add(outer->path, step->pc);
         step->way |= ties(step, outer);
         outer = step;
