@@ -75,19 +75,24 @@ enum hg_loss {
 };
 #define HG_LOSS_SLOTS 16u
 
-/* How the recorder did its work; indexes hg_thread_record.stats. */
+/* How the recorder did its work; indexes hg_thread_record.stats, then more_stats. */
 enum hg_stat {
     HG_STAT_WALKS = 0,         /* stacks that were not the thread's last one, unchanged */
     HG_STAT_FRAMES = 1,        /* frames walked for them */
-    HG_STAT_STACK_MISSES = 2,  /* stacks walked in full and not found in the thread's own cache */
+    HG_STAT_STACK_MISSES = 2,  /* of the walked stacks, those new to the thread, or long not seen */
     HG_STAT_RULE_MISSES = 3,   /* unwind rules parsed */
     HG_STAT_FOREIGN_WALKS = 4, /* walks on a stack that is not the thread's own */
     HG_STAT_SLOW_WALKS = 5,    /* walks redone with every register tracked */
     HG_STAT_CHECKED = 6,       /* test builds: stacks walked twice to compare */
     HG_STAT_MISMATCHES = 7,    /* test builds: ... and found different */
-    HG_STAT_COUNT = 8,
+    HG_STAT_GENERAL = 8,       /* events that did not go the short way */
+    HG_STAT_OTHER_WORDS = 9,   /* stacks recognised by a hash of their words */
+    HG_STAT_FULL_WALKS = 10, /* of the walked stacks, those for which no earlier walk could serve */
+    HG_STAT_REUSED_FRAMES = 11, /* frames that walked stacks had in common with the walk before */
+    HG_STAT_COUNT = 12,
 };
-#define HG_STAT_SLOTS 8u
+#define HG_STAT_SLOTS 8u /* in stats; the others are in more_stats */
+#define HG_STAT_MORE_SLOTS 8u
 
 /* ---- directory ------------------------------------------------------------------------- */
 
@@ -288,7 +293,8 @@ struct hg_thread_record {
     int64_t unflushed; /* live bytes not yet in header.live_flushed */
     uint64_t stats[HG_STAT_SLOTS];
     uint64_t losses[HG_LOSS_SLOTS];
-    uint64_t reserved[26];
+    uint64_t more_stats[HG_STAT_MORE_SLOTS]; /* from HG_STAT_SLOTS on; from version 2 on */
+    uint64_t reserved[18];
 };
 
 /* Totals at one moment. TIMELINE arenas are arrays of these behind an hg_arena. */

@@ -25,7 +25,7 @@ static HG_NOINLINE uint32_t first_seen(struct hg_thread *thread, uint64_t path,
                                        uint64_t now_ns) {
     uint32_t site = hg_path_find(path).site;
     if (!site) site = make(thread, now_ns);
-    hg_add_own(&thread->record->stats[HG_STAT_STACK_MISSES], 1);
+    hg_threads_note(thread, HG_STAT_STACK_MISSES, 1);
     /* Not remembered when the table is full: each event of such a stack is a loss of its own. */
     if (site > HG_SITE_OTHER) hg_recall_keep(&thread->recall, path, site);
     if (site == HG_SITE_OTHER) hg_threads_lose(thread, HG_LOSS_SITES_FULL);
@@ -36,6 +36,7 @@ static HG_NOINLINE uint32_t walk_in_full(struct hg_thread *thread, const struct 
                                          uint64_t now_ns) {
     struct hg_walker *w = &thread->walker;
     hg_walk(w, caller, g_options.depth);
+    hg_threads_note(thread, HG_STAT_FULL_WALKS, 1);
     if (HG_UNLIKELY(w->end))
         hg_threads_lose(thread, HG_LOSS_STACK_DEPTH + w->end - HG_PSEUDO_DEPTH);
     uint64_t path = hg_stacks_path(w->frames, w->depth, w->end);
@@ -49,7 +50,8 @@ static HG_NOINLINE uint32_t walk(struct hg_thread *thread, const struct hg_calle
                                  uint64_t now_ns) {
     struct hg_transcript *transcript = &thread->transcript;
     uint64_t path = hg_transcript_walk(transcript, &thread->walker, caller, g_options.depth);
-    hg_add_own(&thread->record->stats[HG_STAT_WALKS], 1);
+    hg_threads_note(thread, HG_STAT_WALKS, 1);
+    if (path) hg_threads_note(thread, HG_STAT_REUSED_FRAMES, transcript->depth - transcript->fresh);
     uint32_t site = HG_LIKELY(path) ? hg_recall_site(&thread->recall, path) : 0;
     if (HG_LIKELY(site)) hg_transcript_teach(transcript, &thread->recall, site);
     else if (path) site = first_seen(thread, path, make_transcribed, now_ns);
@@ -63,6 +65,7 @@ static uint32_t locate(struct hg_thread *thread, const struct hg_frame *frame, u
     if (HG_LIKELY(hg_memory_is_of(m, frame))) {
         if (hg_memory_stands(m, sp)) return m->site;
         uint32_t site = hg_recall_other(&thread->recall, m, frame);
+        hg_threads_note(thread, HG_STAT_OTHER_WORDS, site != 0);
         if (HG_LIKELY(site)) return site;
     }
     struct hg_caller caller = hg_frame_caller(frame);
@@ -73,7 +76,7 @@ static uint32_t locate(struct hg_thread *thread, const struct hg_frame *frame, u
 void hg_locate_check(struct hg_thread *thread, const struct hg_frame *frame, uint32_t known,
                      uint64_t now_ns) {
     struct hg_caller caller = hg_frame_caller(frame);
-    hg_add_own(&thread->record->stats[HG_STAT_CHECKED], 1);
+    hg_threads_note(thread, HG_STAT_CHECKED, 1);
     struct hg_walker *w = &thread->walker;
     hg_walk(w, &caller, g_options.depth);
     uint32_t site = hg_stacks_site(w->frames, w->depth, w->end, now_ns);
@@ -81,7 +84,7 @@ void hg_locate_check(struct hg_thread *thread, const struct hg_frame *frame, uin
      * another stack. */
     bool may_be_two = !hg_load(&g_modules_generation);
     bool agrees = site == known || (may_be_two && hg_stacks_are_same(site, known));
-    if (!agrees) hg_add_own(&thread->record->stats[HG_STAT_MISMATCHES], 1);
+    if (!agrees) hg_threads_note(thread, HG_STAT_MISMATCHES, 1);
 }
 #endif
 

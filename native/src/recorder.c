@@ -82,6 +82,7 @@ void hg_recorder_allocated(struct hg_thread *thread, const struct hg_frame *fram
                            size_t size) {
     hg_thread_become(thread, HG_THREAD_IN_RECORDER);
     if (hg_glance(&g_is_other_way_open) && allocated_shortly(thread, frame, block, size)) return;
+    hg_threads_note(thread, HG_STAT_GENERAL, 1);
     uint64_t now = event_time(thread);
     struct hg_block entry = {size, hg_locate_site(thread, frame, now), hg_clock_birth(now)};
     struct hg_counters *line = enter_block(thread, block, entry, now);
@@ -136,6 +137,7 @@ bool hg_recorder_freeing(struct hg_thread *thread, const struct hg_frame *frame,
     hg_thread_become(thread, HG_THREAD_IN_RECORDER);
     bool is_other = hg_glance(&g_is_other_way_open);
     if (is_other && hg_short_depart(thread, frame, block, HG_LEDGER_OTHER_SHIFT)) return true;
+    hg_threads_note(thread, HG_STAT_GENERAL, 1);
     struct hg_taken taken = hg_recorder_take(thread, block);
     hg_ledger_look_at(thread->views, (uintptr_t)block);
     hg_recorder_freed(thread, frame, block, &taken);

@@ -104,6 +104,14 @@ struct hg_totals {
 };
 struct hg_totals hg_threads_totals(void);
 
+/* Count how the recorder did its work. */
+HG_INLINE void hg_threads_note(struct hg_thread *thread, enum hg_stat stat, uint64_t count) {
+    struct hg_thread_record *record = thread->record;
+    hg_add_own(
+        stat < HG_STAT_SLOTS ? &record->stats[stat] : &record->more_stats[stat - HG_STAT_SLOTS],
+        count);
+}
+
 HG_INLINE void hg_threads_lose(struct hg_thread *thread, enum hg_loss loss) {
     hg_add_own(&thread->record->losses[loss], 1);
 }

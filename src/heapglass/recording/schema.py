@@ -61,9 +61,14 @@ STATS = (
     "slow_walks",
     "checked",
     "mismatches",
+    "general",
+    "other_words",
+    "full_walks",
+    "reused_frames",
 )
-STAT_COUNT = 8
+STAT_COUNT = 12
 STAT_SLOTS = 8
+STAT_MORE_SLOTS = 8
 
 KIND_NONE = 0
 KIND_DIRECTORY = 1
@@ -249,7 +254,8 @@ class ThreadRecord(Layout):
     unflushed = _i64()
     stats = Numbers("Q", STAT_SLOTS)
     losses = Numbers("Q", LOSS_SLOTS)
-    reserved = Numbers("Q", 26)
+    more_stats = Numbers("Q", STAT_MORE_SLOTS)
+    reserved = Numbers("Q", 18)
 
 
 class Point(Layout):

@@ -48,7 +48,7 @@ class Sums:
         self.bytes_freed = freed
         self.temporary = sum(t.temporary for t in threads)
         self.reallocs = sum(t.reallocs for t in threads)
-        self.stats = _by_name(schema.STATS, (t.stats for t in threads))
+        self.stats = _by_name(schema.STATS, ((*t.stats, *t.more_stats) for t in threads))
         self.losses = _by_name(schema.LOSSES, [image.header.losses, *(t.losses for t in threads)])
         # Threads hand their changes over in batches: more may be live than the peak noted so far.
         self.peak_bytes = max(image.header.peak_bytes, self.live_bytes)

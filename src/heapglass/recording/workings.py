@@ -54,7 +54,7 @@ def _thread(record: schema.ThreadRecord) -> ThreadWork:
         name=text(record.name),
         allocations=record.allocations,
         frees=record.frees,
-        stats=dict(zip(schema.STATS, record.stats, strict=False)),
+        stats=dict(zip(schema.STATS, (*record.stats, *record.more_stats), strict=False)),
         losses={k: n for k, n in zip(schema.LOSSES, record.losses, strict=False) if n},
     )
 

@@ -21,12 +21,16 @@ class StatWords:
 STATS: dict[str, StatWords] = {
     ALLOCATIONS: StatWords("allocations", 0),
     RECALLED: StatWords("stack recalled", 1, ALLOCATIONS),
+    "other_words": StatWords("by a hash of its words", 2, ALLOCATIONS),
     "walks": StatWords("stack walked", 1, ALLOCATIONS),
-    "stack_misses": StatWords("in full, new to the thread", 2, "walks"),
+    "stack_misses": StatWords("new to the thread", 2, "walks"),
+    "full_walks": StatWords("without any earlier walk's help", 2, "walks"),
     "foreign_walks": StatWords("on a foreign stack", 2, "walks"),
     "slow_walks": StatWords("tracking every register", 2, "walks"),
+    "general": StatWords("events off the short way", 0),
     "frames": StatWords("frames walked", 0),
     "rule_misses": StatWords("unwind rules parsed", 1, "frames"),
+    "reused_frames": StatWords("frames taken from the walk before", 0),
     "checked": StatWords("stacks walked twice to compare", 0, is_rare=True),
     "mismatches": StatWords("and found different", 1, "checked", is_rare=True),
 }

@@ -120,6 +120,7 @@ def test_recorder(tmp_path: Path, recorder: SlowRecorder) -> None:
     recorder.threads[0].record["stats"] = [10, 20, 30, 40, 50, 60, 70, 80]
     recorder.thread(78, b"b", 0)
     recorder.threads[1].record["stats"] = [1] * 8
+    recorder.threads[1].record["more_stats"] = [2, 3, 4, 5, 0, 0, 0, 0]
     writer = recorder.writer(
         sample_bytes=0,
         depth_limit=64,
@@ -132,7 +133,10 @@ def test_recorder(tmp_path: Path, recorder: SlowRecorder) -> None:
     assert (found.memory_bytes, found.file_bytes, found.private_bytes) == (1010, 1000, 10)
     assert found.allocator == "libc"
     assert list(found.stats) == list(schema.STATS)
-    assert list(found.stats.values()) == [11, 21, 31, 41, 51, 61, 71, 81][: schema.STAT_COUNT]
+    assert (
+        list(found.stats.values())
+        == [11, 21, 31, 41, 51, 61, 71, 81, 2, 3, 4, 5][: schema.STAT_COUNT]
+    )
 
 
 def test_live_beyond_the_noted_peak(tmp_path: Path, recorder: SlowRecorder) -> None:

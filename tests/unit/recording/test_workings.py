@@ -75,7 +75,8 @@ def test_threads_come_with_their_counters(tmp_path: Path) -> None:
         "name": b"busy",
         "allocations": 50,
         "frees": 40,
-        "stats": list(range(10, 10 + schema.STAT_COUNT)),
+        "stats": list(range(10, 10 + schema.STAT_SLOTS)),
+        "more_stats": [18, 19, 20, 21, 0, 0, 0, 0],
         "losses": [0, 3, *[0] * 14],
     }
     writer = Writer()
