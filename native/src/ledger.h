@@ -97,10 +97,16 @@ HG_INLINE uintptr_t hg_ledger_part(uint32_t shift, uintptr_t address) {
     return address >> (shift + HG_LEDGER_PART_SHIFT);
 }
 
+/* Where a part's view is kept. glibc's heaps for further threads start 64 MiB apart: their first
+ * parts must not all meet in one place. */
+HG_INLINE uintptr_t hg_ledger_place(uintptr_t part) {
+    return (part + (part >> 10)) % HG_LEDGER_VIEWS;
+}
+
 /* The view that `address` would be in, whether it is, and then its record. */
 HG_INLINE const struct hg_ledger_view *hg_ledger_view(const struct hg_ledger_view *views,
                                                       uint32_t shift, uintptr_t address) {
-    return &views[hg_ledger_part(shift, address) % HG_LEDGER_VIEWS];
+    return &views[hg_ledger_place(hg_ledger_part(shift, address))];
 }
 HG_INLINE bool hg_ledger_is_in_view(const struct hg_ledger_view *view, uint32_t shift,
                                     uintptr_t address) {
@@ -117,7 +123,7 @@ HG_INLINE void hg_ledger_look_at(struct hg_ledger_view *views, uintptr_t address
     uintptr_t number = hg_ledger_part(shift, address);
     uint64_t *record = hg_ledger_find_by(shift, address);
     if (!record) return;
-    views[number % HG_LEDGER_VIEWS] =
+    views[hg_ledger_place(number)] =
         (struct hg_ledger_view){number, record - (address >> shift & (HG_LEDGER_PART_RECORDS - 1))};
 }
 

@@ -20,7 +20,7 @@
 #include "recording.h"
 #include "thread.h"
 
-#define HG_PEAK_BATCH 8192
+#define HG_PEAK_BATCH 16384
 
 /* Shared events per second, of all threads together, from which on batches are kept also near the
  * peak. */
