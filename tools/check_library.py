@@ -76,7 +76,15 @@ TRANSFER = re.compile(r"(j\w+|call|ret)\b")
 HOOKS = "malloc calloc aligned_alloc memalign valloc pvalloc posix_memalign realloc free".split()
 STAND_INS = frozenset(
     prefix + name for name in HOOKS for prefix in ("exact_", "hg_slow_", "hg_other_")
-)
+) | {
+    "record_late",
+    "record_generally",
+    "raise_again",
+    "malloc_generally",
+    "calloc_generally",
+    "free_generally",
+    "free_entered",
+}
 CALL = re.compile(r"call +[0-9a-f]+ <([^+>]+)>")
 FRAME_ARGUMENT = re.compile(r"mov +%rbp,%(rdi|rsi|rdx|rcx|r8|r9)$")
 

@@ -78,6 +78,23 @@ static bool allocated_shortly(struct hg_thread *thread, const struct hg_frame *f
     return way != HG_SHORT_NO;
 }
 
+/* The rest of the short way, once the stack is known. */
+static bool entered_shortly(struct hg_thread *thread, void *block, size_t size, uint32_t site,
+                            struct hg_counters *line) {
+    enum hg_short way = HG_SHORT_NO;
+    if (HG_LIKELY(hg_glance(&g_is_short_way_open))) {
+        size_t word = hg_real_size_word(block);
+        if (HG_UNLIKELY(hg_real_is_mmapped(word))) return false;
+        way = hg_short_enter(thread, block, size, hg_real_usable_by(word), HG_LEDGER_USUAL_SHIFT,
+                             site, line);
+    } else if (hg_glance(&g_is_other_way_open)) {
+        way = hg_short_enter(thread, block, size, hg_recorder_usable(thread, block),
+                             HG_LEDGER_OTHER_SHIFT, site, line);
+    }
+    if (HG_UNLIKELY(way == HG_SHORT_RAISE)) hg_peak_raise_again(thread->clock.now);
+    return way != HG_SHORT_NO;
+}
+
 void hg_recorder_allocated(struct hg_thread *thread, const struct hg_frame *frame, void *block,
                            size_t size) {
     hg_thread_become(thread, HG_THREAD_IN_RECORDER);
@@ -85,8 +102,13 @@ void hg_recorder_allocated(struct hg_thread *thread, const struct hg_frame *fram
     hg_threads_note(thread, HG_STAT_GENERAL, 1);
     uint64_t now = event_time(thread);
     struct hg_block entry = {size, hg_locate_site(thread, frame, now), hg_clock_birth(now)};
-    struct hg_counters *line = enter_block(thread, block, entry, now);
+    struct hg_counters *line = hg_sites_line(&thread->counters, entry.site);
     hg_locate_keep_line(thread, frame, entry.site, line);
+    if (HG_LIKELY(line && entered_shortly(thread, block, size, entry.site, line))) {
+        after_event(thread, size, now);
+        return;
+    }
+    line = enter_block(thread, block, entry, now);
     if (HG_UNLIKELY(!line)) return;
     hg_ledger_look_at(thread->views, (uintptr_t)block);
     arrive(thread, line, block, entry);

@@ -22,35 +22,41 @@ enum hg_short {
     HG_SHORT_RAISE, /* done, but for hg_peak_raise_again() */
 };
 
-/* The real allocator returned `block` for `size` bytes, and set `usable` aside; `shift` is the
- * ledger's, a constant. */
-HG_INLINE enum hg_short hg_short_arrive(struct hg_thread *thread, const struct hg_frame *frame,
-                                        void *block, size_t size, size_t usable, uint32_t shift) {
+/* Enter a block of a stack whose site and line are known, at the clock's time. `usable` is what the
+ * allocator set aside; `shift` is the ledger's, a constant. */
+HG_INLINE enum hg_short hg_short_enter(struct hg_thread *thread, void *block, size_t size,
+                                       size_t usable, uint32_t shift, uint32_t site,
+                                       struct hg_counters *line) {
     /* Blocks of no size do not raise the total, and may so end a rise: see hg_peak_before(). */
     if (HG_UNLIKELY(size - 1 >= HG_LEDGER_SMALL_LIMIT - 1)) return HG_SHORT_NO;
-    const struct hg_memory *m = hg_locate_quickly(thread, frame);
-    if (HG_UNLIKELY(!m)) return HG_SHORT_NO;
-    struct hg_counters *line = m->line;
     const struct hg_ledger_view *view = hg_ledger_view(thread->views, shift, (uintptr_t)block);
     if (HG_UNLIKELY(!hg_ledger_is_in_view(view, shift, (uintptr_t)block))) return HG_SHORT_NO;
     uint64_t *record = hg_ledger_viewed(view, shift, (uintptr_t)block);
     if (HG_UNLIKELY(hg_glance(record))) return HG_SHORT_NO;
-    if (HG_UNLIKELY(!hg_clock_serves(&thread->clock))) return HG_SHORT_NO;
     if (HG_UNLIKELY(!hg_peak_is_own(thread, (int64_t)size))) return HG_SHORT_NO;
     if (HG_UNLIKELY(!hg_sites_is_usual(line, size) && !hg_sites_note_quickly(line, size))) {
         return HG_SHORT_NO;
     }
-#ifdef HG_CHECK_WALKS
-    hg_locate_check(thread, frame, m->site, thread->clock.now);
-#endif
-    uint64_t word = hg_ledger_word(shift, (uintptr_t)block, size, thread->clock.birth, m->site);
+    uint64_t word = hg_ledger_word(shift, (uintptr_t)block, size, thread->clock.birth, site);
     hg_store(record, word);
     hg_peak_save(line);
     hg_sites_count(line, size);
-    hg_clock_serve(&thread->clock);
     hg_recorder_count_arrival(thread, size, usable);
     thread->last = (struct hg_last){(uintptr_t)block, word, line};
     return HG_LIKELY(hg_peak_rise(thread, size)) ? HG_SHORT_DONE : HG_SHORT_RAISE;
+}
+
+/* The real allocator returned `block` for `size` bytes. */
+HG_INLINE enum hg_short hg_short_arrive(struct hg_thread *thread, const struct hg_frame *frame,
+                                        void *block, size_t size, size_t usable, uint32_t shift) {
+    const struct hg_memory *m = hg_locate_quickly(thread, frame);
+    if (HG_UNLIKELY(!m || !hg_clock_serves(&thread->clock))) return HG_SHORT_NO;
+#ifdef HG_CHECK_WALKS
+    hg_locate_check(thread, frame, m->site, thread->clock.now);
+#endif
+    enum hg_short way = hg_short_enter(thread, block, size, usable, shift, m->site, m->line);
+    if (HG_LIKELY(way != HG_SHORT_NO)) hg_clock_serve(&thread->clock);
+    return way;
 }
 
 /* ... which is glibc. */
