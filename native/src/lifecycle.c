@@ -104,6 +104,30 @@ static void fill_header(void) {
     hg_options_list(h->options, sizeof h->options);
 }
 
+/* Which mappings a core takes along; see core(5). */
+#define FILTER_FILE "/proc/self/coredump_filter"
+#define FILTER_SHARED_FILES 8u
+
+/* Let cores of this process take the recording along, which is a shared mapping of a file. */
+static void take_tables_into_cores(void) {
+    char text[32];
+    long length = read_file(FILTER_FILE, text, sizeof text);
+    uint32_t filter = 0;
+    for (long i = 0; i < length && text[i] > ' '; i++) {
+        filter = filter << 4 | (uint32_t)(text[i] <= '9' ? text[i] - '0' : text[i] - 'a' + 10);
+    }
+    if (!length || filter & FILTER_SHARED_FILES) return;
+    filter |= FILTER_SHARED_FILES;
+    char hex[] = "0x00000000";
+    for (size_t i = sizeof hex - 2; i >= 2; i--, filter >>= 4) {
+        hex[i] = "0123456789abcdef"[filter & 15];
+    }
+    int fd = hg_sys_open(FILTER_FILE, O_WRONLY | O_CLOEXEC, 0);
+    if (fd < 0) return;
+    hg_sys_write(fd, hex, sizeof hex - 1);
+    hg_sys_close(fd);
+}
+
 static bool start_tables(void) {
     hg_peak_start();
     return hg_mode_start() && hg_stacks_start() && hg_sites_start() && hg_threads_start() &&
@@ -125,6 +149,7 @@ static bool start_recording(void) {
         HG_SAY("not enough memory or disk space to start; this process is not recorded");
         return false;
     }
+    if (g_options.core) take_tables_into_cores();
     hg_store(&g_header->private_bytes, hg_sys_private_bytes());
     hg_store_release(&g_header->state, HG_STATE_RUNNING);
     return true;

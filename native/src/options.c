@@ -166,6 +166,7 @@ bool hg_options_read(void) {
     o->memory_budget = number("HEAPGLASS_MEMORY", read_size, 0, 4 << 20, UINT64_MAX,
                               "a size of at least 4M such as 64M");
     read_sampling(o);
+    o->core = number("HEAPGLASS_CORE", read_switch, 0, 0, 1, "0 or 1");
     o->session = number("HEAPGLASS_SESSION", read_hex, 0, 0, UINT64_MAX, "16 hexadecimal digits");
     return true;
 }

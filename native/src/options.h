@@ -17,6 +17,7 @@ struct hg_options {
     uint32_t budget_ppm;    /* of processor time that recording may take; 0: no matter */
     bool paused;            /* records nothing until it is asked to */
     uint64_t seed;          /* of the choice of samples; 0: another one each time */
+    bool core;              /* a core dump takes the recording along */
     uint64_t session;       /* ties the processes of one `heapglass run` together */
 };
 

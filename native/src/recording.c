@@ -20,6 +20,9 @@
 #define CAPACITY_UP_FRONT (UINT64_C(256) << 20)
 /* The header, and a directory block of a hundred extents: most programs need no second one. */
 #define START_BYTES (2 * HG_PAGE)
+/* A core dump may take mappings of files along (HEAPGLASS_CORE, or the user's own filter). Of ours it
+ * takes what is used, in such pieces: a dump of the whole mapping would take seconds, all of it holes. */
+#define DUMP_PIECE (UINT64_C(1) << 20)
 #define STEPS_AFTER_CUT 16u
 #define MAX_MODULES 65536u
 
@@ -29,6 +32,7 @@ static struct {
     uint64_t space;
     uint64_t limit;    /* steps that are mapped: the file may grow that far */
     uint32_t resizing; /* a thread is changing the file's size */
+    uint64_t dumped;   /* bytes, from the start, that a core dump may take along */
     const char *path;
     uint64_t budget;
     bool full;     /* a reservation failed: none is tried again */
@@ -80,9 +84,26 @@ static void start_directory(struct hg_directory *block, uint64_t size) {
     hg_store_release(&g_file.directory, block);
 }
 
+/* Let a core dump take the file along until `end`. */
+static void dump_until(uint64_t end) {
+    uint64_t seen = hg_load(&g_file.dumped), limit = g_file.limit * HG_STEP;
+    if (end <= seen) return;
+    end = (end + DUMP_PIECE - 1) & ~(DUMP_PIECE - 1);
+    if (end > limit) end = limit;
+    hg_sys_dump((uint8_t *)g_header + seen, end - seen, true);
+    while (seen < end && !hg_swap(&g_file.dumped, &seen, end)) continue;
+}
+
+static void start_dumping(uint64_t capacity) {
+    g_file.dumped = 0;
+    hg_sys_dump(g_header, capacity, false);
+    dump_until(HG_STEP);
+}
+
 static bool start_header(uint64_t capacity) {
     g_file.limit = capacity / HG_STEP;
     g_file.space = first_size(capacity) / HG_STEP << 32 | 1;
+    start_dumping(capacity);
     g_file.budget = g_options.memory_budget;
     g_header->capacity = first_size(capacity);
     g_header->used = HG_STEP;
@@ -210,6 +231,7 @@ static void *take_aligned(uint64_t steps, uint64_t alignment, uint64_t *offset) 
         *offset = ((uint32_t)seen + skipped) * HG_STEP;
     } while (!hg_swap(&g_file.space, &seen, seen + skipped + steps));
     publish_used(*offset + steps * HG_STEP);
+    dump_until(*offset + steps * HG_STEP);
     return (uint8_t *)g_header + *offset;
 }
 

@@ -190,6 +190,10 @@ void *hg_sys_map_file(int fd, uint64_t size, uint64_t alignment) {
     return (void *)p;
 }
 
+void hg_sys_dump(void *memory, size_t size, bool wanted) {
+    CALL3(SYS_madvise, memory, size, wanted ? MADV_DODUMP : MADV_DONTDUMP);
+}
+
 void hg_sys_advise_huge(void *memory, size_t size) {
     CALL3(SYS_madvise, memory, size, MADV_HUGEPAGE);
 }

@@ -2,6 +2,7 @@
 
 HeapglassError            one clear sentence, an exit code, never a traceback
 ├── RecordingError        a file that is no recording, is corrupt, or is of a newer version
+├── CoreError             a file that is no core, or a core without a trace of heapglass
 ├── LaunchError           the program cannot be started or cannot be recorded (125, 126, 127)
 └── UsageError            the command line does not make sense (2)
 """
@@ -17,6 +18,10 @@ class HeapglassError(Exception):
 
 class RecordingError(HeapglassError):
     """The recording cannot be read."""
+
+
+class CoreError(HeapglassError):
+    """The core cannot be read, or what was asked for is not in it."""
 
 
 class LaunchError(HeapglassError):

@@ -16,6 +16,7 @@ BAD = {
     "HEAPGLASS_SNAPSHOT": ["fast", "-1", "1s", "99999999999999999999"],
     "HEAPGLASS_CHURN": ["much", "1Q", "-5"],
     "HEAPGLASS_MEMORY": ["1", "lots", "999999999999G"],
+    "HEAPGLASS_CORE": ["always"],
     "HEAPGLASS_QUIET": ["perhaps"],
 }
 

@@ -129,6 +129,7 @@ class FakeSource:
     is_forked: bool = False
     stack_calls: list[int] = field(default_factory=list)
     name: str = "app.hg"
+    notes: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         self._ids: dict[tuple[object, ...], int] = {}

@@ -34,6 +34,8 @@ COMMANDS = {
     "run": "run a program and record its allocations",
     "summary": "show what a recording holds: totals, peak and the sites that matter most",
     "table": "list allocation sites with their counters",
+    "core": "show who allocated what, from a core",
+    "gdb": "print the path of the gdb extension",
     "doctor": "explain how well a recording went, or check this machine",
     "bench": "measure what heapglass costs, on this machine or for your own program",
     "lib": "print the path of the native library",

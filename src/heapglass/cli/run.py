@@ -48,6 +48,8 @@ options:
                          totals stay exact. auto: record all as long as that
                          takes no more than 3% of the processor time, or what
                          HEAPGLASS_BUDGET says, and sample where it would
+      --core             cores of the processes, by a crash or gcore, take the
+                         recording along, for 'heapglass core'
   -h, --help             print this
 
 names:
@@ -68,11 +70,11 @@ signals:
 
 environment:
   HEAPGLASS_OUT, HEAPGLASS_QUIET, HEAPGLASS_DEPTH, HEAPGLASS_FOLLOW,
-  HEAPGLASS_SNAPSHOT, HEAPGLASS_CHURN, HEAPGLASS_MEMORY and HEAPGLASS_SAMPLE
-  hold where the option is not given. HEAPGLASS_PAUSED=1 records nothing until
-  the program itself says heapglass_resume(). LD_PRELOAD is kept behind the
-  library. Where the current directory is not writable, recordings go to TMPDIR,
-  or /tmp.
+  HEAPGLASS_SNAPSHOT, HEAPGLASS_CHURN, HEAPGLASS_MEMORY, HEAPGLASS_SAMPLE and
+  HEAPGLASS_CORE hold where the option is not given. HEAPGLASS_PAUSED=1 records
+  nothing until the program itself says heapglass_resume(). LD_PRELOAD is kept
+  behind the library. Where the current directory is not writable, recordings go
+  to TMPDIR, or /tmp.
 
 examples:
   heapglass run ./server --port 8080
@@ -83,7 +85,7 @@ examples:
 
 _SHORT = {"o": "output", "f": "force", "q": "quiet", "h": "help"}
 _WITH_VALUE = {"output", "depth", "snapshot", "snapshot-churn", "memory", "sample"}
-_SWITCHES = {"force", "quiet", "no-follow", "help"}
+_SWITCHES = {"force", "quiet", "no-follow", "core", "help"}
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -115,6 +117,7 @@ def parse(arguments: Sequence[str]) -> RunOptions | None:
         churn_bytes=_read("snapshot-churn", given.get("snapshot-churn"), values.read_churn),
         memory_bytes=_read("memory", given.get("memory"), values.read_memory),
         sample=_read("sample", given.get("sample"), values.read_sample),
+        has_core="core" in given,
     )
 
 

@@ -18,3 +18,4 @@ class RunOptions(NamedTuple):
     churn_bytes: int | None = None
     memory_bytes: int | None = None
     sample: str | None = None  # bytes between samples, or "auto"; as the library reads it
+    has_core: bool = False  # cores take the recording along

@@ -15,7 +15,6 @@ from heapglass.errors import RecordingError
 from heapglass.model import BlockTable, LiveUnit
 from heapglass.recording import counters, histograms, schema, summary
 from heapglass.recording.arenas import read_arena
-from heapglass.recording.file import RecordingFile
 from heapglass.recording.image import Image
 from heapglass.recording.ledger import birth_ns, read_blocks
 from heapglass.recording.modules import ModuleTable, read_module_records
@@ -27,7 +26,6 @@ from heapglass.recording.workings import read_workings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from os import PathLike
 
     from numpy.typing import NDArray
 
@@ -45,6 +43,7 @@ if TYPE_CHECKING:
         Totals,
         Workings,
     )
+    from heapglass.recording.file import RecordingFile
 
 # Lines read while the peak moved on are of two peaks; then they are read again, so many times.
 _PEAK_TRIES = 2
@@ -53,8 +52,8 @@ _PEAK_TRIES = 2
 class Recording:
     """An open recording. Everything is read when asked for and may raise RecordingError."""
 
-    def __init__(self, path: str | PathLike[str]) -> None:
-        self._file = RecordingFile(path)
+    def __init__(self, file: RecordingFile) -> None:
+        self._file = file
         self._latest: Image | None = None
         self._is_final = False  # its process has ended: it stays as it is
         self._modules: ModuleTable | None = None
@@ -73,6 +72,10 @@ class Recording:
     @property
     def name(self) -> str:
         return self._file.path
+
+    @property
+    def notes(self) -> Sequence[str]:
+        return ()
 
     @property
     def process(self) -> Process:

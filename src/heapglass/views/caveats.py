@@ -90,6 +90,7 @@ def list_caveats(source: HeapSource, table: SiteTable, units: Units = Units.IEC)
     """
     losses = source.losses
     return (
+        *source.notes,
         *ladder_sentences(losses),
         *(loss_sentence(loss.kind, loss.events) for loss in losses.items if loss.events),
         *sampling_sentences(source.recorder, source.totals, source.process, units),

@@ -165,13 +165,13 @@ def _site(row: SiteRow) -> Document:
         **_counters(row.counters),
         "responsible": index if index >= 0 else None,
         "cut": cut_text(row.stack.cut) if row.stack.cut is not None else None,
-        "stack": [_frame(frame) for frame in row.stack.frames],
+        "stack": [frame_document(frame) for frame in row.stack.frames],
     }
 
 
 # Stacks share most of their frames, and with this what is made of them, too.
 @lru_cache(maxsize=1 << 16)
-def _frame(frame: Frame) -> Document:
+def frame_document(frame: Frame) -> Document:
     return {
         "function": frame.function,
         "file": frame.file,

@@ -42,6 +42,7 @@ def test_each_option_has_its_variable() -> None:
         churn_bytes=4096,
         memory_bytes=1 << 30,
         sample="auto",
+        has_core=True,
     )
     made = environment(options)
     assert made["HEAPGLASS_FOLLOW"] == "0"
@@ -50,6 +51,7 @@ def test_each_option_has_its_variable() -> None:
     assert made["HEAPGLASS_CHURN"] == "4096"
     assert made["HEAPGLASS_MEMORY"] == "1073741824"
     assert made["HEAPGLASS_SAMPLE"] == "auto"
+    assert made["HEAPGLASS_CORE"] == "1"
 
 
 def test_users_variables_hold_where_no_option_is_given() -> None:

@@ -26,6 +26,7 @@ def test_every_variable_is_heard() -> None:
         HEAPGLASS_CHURN="64M",
         HEAPGLASS_MEMORY="1G",
         HEAPGLASS_SAMPLE="512k",
+        HEAPGLASS_CORE="1",
     )
     assert troubles == []
     assert options == RunOptions(
@@ -38,6 +39,7 @@ def test_every_variable_is_heard() -> None:
         churn_bytes=64 << 20,
         memory_bytes=1 << 30,
         sample="524288",
+        has_core=True,
     )
 
 
@@ -57,6 +59,7 @@ def test_an_option_is_stronger() -> None:
         ("HEAPGLASS_CHURN", "lots"),
         ("HEAPGLASS_MEMORY", "1M"),
         ("HEAPGLASS_SAMPLE", "17"),
+        ("HEAPGLASS_CORE", "yes"),
         ("HEAPGLASS_QUIET", "yes"),
         ("HEAPGLASS_FOLLOW", "2"),
     ],

@@ -113,7 +113,7 @@ def test_the_peak_moves_on_while_lines_are_read(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(before)
     lines = _arena_offset(before, schema.KIND_COUNTERS, 0)
-    with Recording(path) as recording:
+    with Recording(RecordingFile(path)) as recording:
         recording._file = _Overtaken(path, lines, bytes(after))
         recording._latest = None
         assert recording.sites().peak_bytes.tolist() == [700]

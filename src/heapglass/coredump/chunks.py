@@ -1,0 +1,251 @@
+"""glibc's chunks: every block of its heap, in use or free, and the list that a free one is in.
+
+A chunk is eight bytes (its size and three flags) and the block behind them. Whether it is in use
+stands in the chunk that follows; the caches of threads and the fast bins hold chunks that look as
+if they were. Lists are linked through the blocks, since glibc 2.32 with the address mixed in.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from enum import StrEnum
+from struct import unpack_from
+
+from heapglass.coredump.arenas import BINS, NoArenas, find_arenas, spans
+from heapglass.coredump.memory import MissingMemory, word_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from heapglass.coredump.arenas import Arena
+    from heapglass.coredump.memory import Memory, Region
+
+_HEADER = 16  # from a chunk's start to its block
+_OVERHEAD = 8  # of a chunk in a heap; its last eight bytes are the block's, too
+_PREVIOUS_IN_USE, _IS_MAPPED = 1, 2
+_FLAGS = 7
+_LEAST = 32
+_PAGE = 4096
+_CACHE_CHUNK = 0x290  # what a thread's cache takes: 64 counts and 64 first entries
+_CACHE_BINS = 64
+_MOST_CACHED = 1 << 16
+_FIRST_LARGE_BIN = 64
+_GAP_FILLERS = (0, 16)  # what ends a heap, and stands before memory that is not malloc's
+_PIECE = 1 << 20
+
+
+class State(StrEnum):
+    USED = "used"
+    MALLOC = "malloc's own"  # a thread's cache
+    CACHE = "cache"  # free, in a thread's cache
+    FAST = "fast"
+    UNSORTED = "unsorted"
+    SMALL = "small"
+    LARGE = "large"
+    LOOSE = "in no list"  # free, on its way from one list to another
+    TOP = "top"
+
+    @property
+    def is_free(self) -> bool:
+        return self not in (State.USED, State.MALLOC)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    address: int  # of the block
+    size: int  # of the block: what malloc_usable_size() says
+    state: State
+
+
+class Heap:
+    """All chunks, in order of address; `troubles` says, one sentence each, what was not seen."""
+
+    def __init__(self, chunks: Iterable[Chunk], arenas: int, troubles: Iterable[str]) -> None:
+        self.chunks = tuple(sorted(chunks, key=_address))
+        self.arenas = arenas
+        self.troubles = tuple(troubles)
+
+    def at(self, address: int) -> Chunk | None:
+        """The chunk whose block holds this address."""
+        row = bisect_right(self.chunks, address, key=_address) - 1
+        if row < 0 or address >= self.chunks[row].address + self.chunks[row].size:
+            return None
+        return self.chunks[row]
+
+
+def walk_heap(memory: Memory, known: Iterable[int] = ()) -> Heap:
+    """The heap as it stands in memory; NoArenas when it cannot be found. `known` are addresses of
+    blocks that may have mappings of their own, which no list of glibc's leads to."""
+    arenas = find_arenas(memory)
+    chunks: dict[int, tuple[int, State]] = {}
+    troubles: list[str] = []
+    for arena in arenas:
+        try:
+            for start, end in spans(memory, arena):
+                _walk_span(memory, start, end, chunks)
+            chunks[arena.top] = (word_at(memory, arena.top + 8) & ~_FLAGS, State.TOP)
+        except (MissingMemory, NoArenas) as problem:
+            troubles.append(
+                f"The arena at {arena.address:#x} was not walked to its end: {problem}."
+            )
+    for arena in arenas:
+        _mark_lists(memory, arena, chunks)
+    _mark_caches(memory, chunks)
+    found = [_chunk(at, size, state) for at, (size, state) in chunks.items()]
+    mapped = _mapped_chunks(memory, _anonymous(memory, chunks), known)
+    return Heap([*found, *mapped], len(arenas), troubles)
+
+
+def _address(chunk: Chunk) -> int:
+    return chunk.address
+
+
+def _chunk(at: int, size: int, state: State) -> Chunk:
+    return Chunk(at + _HEADER, max(0, size - _OVERHEAD), state)
+
+
+def _walk_span(memory: Memory, start: int, end: int, chunks: dict[int, tuple[int, State]]) -> None:
+    """Chunk by chunk; whether one is in use is known when the next one is seen."""
+    data, base = b"", start
+    before, before_size, at = 0, 0, start
+    while at <= end:
+        if at + _HEADER > base + len(data):
+            wanted = min(_PIECE, end + _HEADER - at)
+            base, data = at, memory.read(at, wanted)
+        (word,) = unpack_from("<Q", data, at + 8 - base)
+        if before:
+            is_used = word & _PREVIOUS_IN_USE
+            chunks[before] = (before_size, State.USED if is_used else State.LOOSE)
+        size = word & ~_FLAGS
+        if at == end or (size in _GAP_FILLERS and end - at <= _LEAST):
+            return
+        if size < _LEAST or size % 16 or at + size > end:
+            raise MissingMemory(f"there is no chunk at {at:#x}")
+        before, before_size, at = at, size, at + size
+
+
+def _mark_lists(memory: Memory, arena: Arena, chunks: dict[int, tuple[int, State]]) -> None:
+    for first in arena.fast:
+        for at in _linked(memory, first, 0, is_mixed=True):
+            _mark(chunks, at, State.FAST)
+    for number in range(1, BINS + 1):
+        state = _state_of(number)
+        for at in _linked(memory, arena.bins[number - 1], arena.bin_address(number)):
+            _mark(chunks, at, state)
+
+
+def _state_of(number: int) -> State:
+    if number == 1:
+        return State.UNSORTED
+    return State.SMALL if number < _FIRST_LARGE_BIN else State.LARGE
+
+
+def _mark(chunks: dict[int, tuple[int, State]], at: int, state: State) -> None:
+    if at in chunks:
+        chunks[at] = (chunks[at][0], state)
+
+
+def _linked(memory: Memory, at: int, end: int, *, is_mixed: bool = False) -> Iterator[int]:
+    """The chunks of a list. One that was being changed, or was overwritten, ends where it stops
+    to make sense."""
+    seen = set[int]()
+    while at not in (end, 0) and at not in seen and not at % 16:
+        seen.add(at)
+        yield at
+        try:
+            at = _next(memory, at + _HEADER, is_mixed=is_mixed)
+        except MissingMemory:
+            return
+
+
+def _next(memory: Memory, place: int, *, is_mixed: bool) -> int:
+    word = word_at(memory, place)
+    return word ^ (place >> 12) if is_mixed else word
+
+
+def _mark_caches(memory: Memory, chunks: dict[int, tuple[int, State]]) -> None:
+    """Threads' caches are chunks like any other, known by their size and by being consistent."""
+    suspects = [
+        at for at, (size, state) in chunks.items() if size == _CACHE_CHUNK and state is State.USED
+    ]
+    for at in suspects:
+        cached = _cached(memory, at + _HEADER, chunks)
+        if cached is None:
+            continue
+        _mark(chunks, at, State.MALLOC)
+        for chunk in cached:
+            _mark(chunks, chunk, State.CACHE)
+
+
+def _cached(memory: Memory, cache: int, chunks: dict[int, tuple[int, State]]) -> list[int] | None:
+    """The chunks in what may be a thread's cache; None when it is none."""
+    data = memory.read(cache, _CACHE_BINS * 10)
+    counts = unpack_from(f"<{_CACHE_BINS}H", data)
+    entries = unpack_from(f"<{_CACHE_BINS}Q", data, 2 * _CACHE_BINS)
+    found: list[int] = []
+    for number, (count, entry) in enumerate(zip(counts, entries, strict=True)):
+        if bool(count) != bool(entry) or count > _MOST_CACHED:
+            return None
+        blocks = _cache_list(memory, entry, count)
+        if len(blocks) != count or any(_size(chunks, b) != _cache_size(number) for b in blocks):
+            return None
+        found += [block - _HEADER for block in blocks]
+    return found
+
+
+def _cache_list(memory: Memory, entry: int, count: int) -> list[int]:
+    """These lists lead from block to block, not from chunk to chunk."""
+    blocks: list[int] = []
+    try:
+        while entry and not entry % 16 and len(blocks) < count:
+            blocks.append(entry)
+            entry = _next(memory, entry, is_mixed=True)
+    except MissingMemory:
+        pass
+    return blocks if not entry else []
+
+
+def _size(chunks: dict[int, tuple[int, State]], block: int) -> int:
+    return chunks.get(block - _HEADER, (0, State.USED))[0]
+
+
+def _cache_size(number: int) -> int:
+    return _LEAST + 16 * number
+
+
+def _anonymous(memory: Memory, chunks: dict[int, tuple[int, State]]) -> list[Region]:
+    """Writable memory that is no file's and not a heap's."""
+    firsts = sorted(chunks)
+    regions = (region for region in memory.regions if region.is_writable and not region.path)
+    return [region for region in regions if not _has_any(firsts, region)]
+
+
+def _has_any(sorted_addresses: list[int], region: Region) -> bool:
+    row = bisect_right(sorted_addresses, region.start - 1)
+    return row < len(sorted_addresses) and sorted_addresses[row] < region.end
+
+
+def _mapped_chunks(memory: Memory, regions: Iterable[Region], known: Iterable[int]) -> list[Chunk]:
+    """Blocks with mappings of their own: those known, and those that mappings begin with."""
+    found: dict[int, int] = {}
+    starts = [region.start for region in regions]
+    starts += [block - _HEADER for block in known]
+    for start in sorted(starts):
+        at = start
+        while at not in found and (size := _mapped_size(memory, at)):
+            found[at] = size
+            at += size
+    return [Chunk(at + _HEADER, size - _HEADER, State.USED) for at, size in found.items()]
+
+
+def _mapped_size(memory: Memory, at: int) -> int:
+    """Of a chunk that has pages of its own; 0 when there is none."""
+    try:
+        before, word = unpack_from("<QQ", memory.read(at, _HEADER))
+    except MissingMemory:
+        return 0
+    size: int = word & ~_FLAGS
+    is_whole = word & _FLAGS == _IS_MAPPED and not (before + size) % _PAGE
+    return size if is_whole and size >= _PAGE and not (at - before) % _PAGE else 0

@@ -1,0 +1,171 @@
+"""A core as a `HeapSource`: its tables, wherever they are, as of the moment it was made.
+
+Tables in the core are of that moment, and so is the recording of a process that ended with it.
+After gcore the process goes on, and so does its recording: then what the heap in the core shows
+decides which blocks were live, and a note says that all other counters are later ones.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import fields, replace
+from functools import cached_property
+from posixpath import basename
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from heapglass.coredump.arenas import NoArenas
+from heapglass.coredump.chunks import walk_heap
+from heapglass.coredump.core_file import CoreFile
+from heapglass.coredump.memory import CoreMemory
+from heapglass.coredump.tables import find_tables
+from heapglass.coredump.used import heap_decides, join_heap, recorded_blocks
+from heapglass.model import BlockTable, ProcessState
+from heapglass.recording.process import last_event
+from heapglass.recording.reader import Recording
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from heapglass.coredump.chunks import Heap
+    from heapglass.coredump.used import UsedTable
+    from heapglass.model import Process, SiteTable, Totals
+
+_LARGE = 65536  # blocks that may have a mapping of their own
+
+
+class CoreHeap(Recording):
+    """An open core, with its tables."""
+
+    def __init__(self, path: str, recording: str | None = None) -> None:
+        self.core = CoreFile(path)
+        self.memory = CoreMemory(self.core)
+        tables = find_tables(self.core, self.memory, recording)
+        self.recording_path = tables.path  # "": the tables are in the core
+        super().__init__(tables.file)
+        self._later = self._read_later()
+
+    @property
+    def name(self) -> str:
+        return self.core.path
+
+    @property
+    def notes(self) -> Sequence[str]:
+        cut = ("The core was cut short: some memory is missing in it.",) if self.core.is_cut else ()
+        return (*cut, *self._source_notes())
+
+    @property
+    def process(self) -> Process:
+        """As it was when the core was made."""
+        signal = self.core.signal
+        return replace(
+            super().process,
+            state=ProcessState.SIGNALED if signal else ProcessState.RUNNING,
+            exit_status=None,
+            exit_signal=signal or None,
+            duration_ns=self.moment_ns,
+        )
+
+    @property
+    def totals(self) -> Totals:
+        totals = super().totals
+        if self._later is None or not self._is_exact:
+            return totals
+        used, _ = self._later
+        known = used.site >= 0
+        return replace(
+            totals,
+            live_blocks=int(np.count_nonzero(known)),
+            live_bytes=int(used.requested[known].sum()),
+            usable_live_bytes=int(used.size[known].sum()),
+        )
+
+    def sites(self) -> SiteTable:
+        table = super().sites()
+        if self._later is None or not self._is_exact:
+            return table
+        blocks = self.blocks()
+        row = np.searchsorted(table.id, blocks.site)
+        live_blocks, live_bytes = np.zeros_like(table.id), np.zeros_like(table.id)
+        np.add.at(live_blocks, row, 1)
+        np.add.at(live_bytes, row, blocks.size)
+        return replace(table, live_blocks=live_blocks, live_bytes=live_bytes)
+
+    def blocks(self) -> BlockTable:
+        blocks = super().blocks()
+        if self._later is None:
+            return blocks
+        _, is_there = self._later
+        columns = (getattr(blocks, field.name)[is_there] for field in fields(BlockTable))
+        return BlockTable(*columns)
+
+    def used(self) -> UsedTable:
+        """All blocks in use, also those that nobody recorded, as far as the heap can be walked."""
+        if self._later is not None:
+            return self._later[0]
+        blocks = super().blocks()
+        return join_heap(self.heap, blocks) if self.heap else recorded_blocks(blocks)
+
+    @cached_property
+    def moment_ns(self) -> int:
+        """When the core was made, since the start: what its file's date says, unless the tables
+        know of something later. On another host dates are those of copies."""
+        image = self._image()
+        last = last_event(image) if not self._may_be_later else 0
+        is_here = self.recording_host in ("", os.uname().nodename)
+        dated = self.core.status.st_mtime_ns - image.header.start_wall_ns
+        return max(last, dated if is_here else 0) or last_event(image)
+
+    @property
+    def recording_host(self) -> str:
+        return super().process.host
+
+    @cached_property
+    def heap(self) -> Heap | None:
+        """The chunks of glibc's malloc; None where they cannot be found."""
+        if not basename(self.recorder.allocator).startswith("libc."):
+            return None
+        blocks = super().blocks()
+        try:
+            return walk_heap(self.memory, blocks.address[blocks.size >= _LARGE].tolist())
+        except NoArenas:
+            return None
+
+    @property
+    def _may_be_later(self) -> bool:
+        """Whether the tables are of a process that went on after the core was made."""
+        return bool(self.recording_path) and not self.core.signal
+
+    @property
+    def _is_exact(self) -> bool:
+        """Whether counters can be made of blocks: samples stand for more than themselves."""
+        return self.recorder.mode == "exact"
+
+    def _read_later(self) -> tuple[UsedTable, NDArray[np.bool_]] | None:
+        """What the heap shows and which recorded blocks that are; None when the tables are of the
+        core's moment, or nothing can be told from the heap."""
+        if not self._may_be_later or self.heap is None or self.heap.troubles:
+            return None
+        used, is_there = heap_decides(self.heap, super().blocks(), self.moment_ns)
+        has_later_events = last_event(self._image()) > self.moment_ns
+        return None if is_there.all() and not has_later_events else (used, is_there)
+
+    def _source_notes(self) -> tuple[str, ...]:
+        if not self._may_be_later:
+            return ()
+        tables = f"The tables are not in the core but in {self.recording_path}"
+        if self._later is not None:
+            used, is_there = self._later
+            lost, gone = np.count_nonzero(used.site < 0), np.count_nonzero(~is_there)
+            sentence = (
+                f"{tables}, which has moved on since: live blocks are those that the heap in the"
+                f" core shows ({gone} newer ones left out, {lost} of unknown owner); all other"
+                " counters are later ones."
+            )
+            return (sentence,)
+        if self.heap is None or self.heap.troubles:
+            return (f"{tables}, which may have moved on since; the heap cannot be compared.",)
+        return (f"{tables}, which agrees with the heap in the core.",)

@@ -1,0 +1,132 @@
+"""Where the tables of a core's process are: in the core, or in the recording that it names.
+
+A core leaves shared mappings of files out unless told otherwise (core(5), HEAPGLASS_CORE), so as a
+rule they are in the recording; the note of mapped files says where that was. It may have been
+brought along with the core: then it lies beside it.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from heapglass.coredump.memory import MissingMemory
+from heapglass.errors import CoreError, RecordingError
+from heapglass.recording import schema
+from heapglass.recording.file import RecordingFile
+from heapglass.recording.header import read_header
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from heapglass.coredump.core_file import CoreFile
+    from heapglass.coredump.memory import CoreMemory
+
+_MAGIC = schema.MAGIC.to_bytes(8, "little")
+_DELETED = " (deleted)"
+_SUFFIX = ".heapglass"
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    file: RecordingFile
+    path: str  # of the recording; "" when they are in the core
+
+
+class DumpedTables(RecordingFile):
+    """A recording that lies in a core's memory; reads as its file does."""
+
+    __slots__ = ("_memory", "_size", "_start", "_status")
+
+    def __init__(self, core: CoreFile, memory: CoreMemory, start: int) -> None:
+        self._fd = -1
+        self.path = core.path
+        self._memory = memory
+        self._start = start
+        self._size = memory.reach(start)
+        self._status = core.status
+
+    @property
+    def status(self) -> os.stat_result:
+        values = list(self._status)
+        values[6] = self._size  # st_size
+        return os.stat_result(values, {"st_blocks": self._size // 512})
+
+    def read(self, offset: int, length: int) -> bytes:
+        try:
+            return self._memory.read(self._start + offset, length)
+        except MissingMemory:
+            raise RecordingError(f"{self.path} is cut short: tables are missing in it") from None
+
+    def stored(self, offset: int, length: int) -> int:
+        return max(0, min(length, self._size - offset))
+
+    def free_space(self) -> int:
+        return 0
+
+
+def find_tables(core: CoreFile, memory: CoreMemory, recording: str | None) -> Tables:
+    """The tables; CoreError when there are none, with what to do about it."""
+    if recording is not None:
+        return Tables(RecordingFile(recording), recording)
+    dumped = _dumped(core, memory)
+    if dumped is not None:
+        return Tables(dumped, "")
+    named = [path for path in dict.fromkeys(_paths(core)) if path.endswith(_SUFFIX)]
+    others = [path for path in dict.fromkeys(_paths(core)) if path not in named]
+    for path in (*named, *others):
+        for place in (path, os.path.join(os.path.dirname(core.path), os.path.basename(path))):
+            if _is_recording_of(place, core.pid):
+                return Tables(RecordingFile(place), place)
+    raise _nothing(core, named)
+
+
+def _dumped(core: CoreFile, memory: CoreMemory) -> DumpedTables | None:
+    """The tables in the core, if they are there and whole."""
+    for mapping in core.files:
+        if mapping.offset or not _starts_with_magic(memory, mapping.start):
+            continue
+        tables = DumpedTables(core, memory, mapping.start)
+        try:
+            read_header(tables)
+        except RecordingError:
+            continue
+        return tables
+    return None
+
+
+def _starts_with_magic(memory: CoreMemory, address: int) -> bool:
+    try:
+        return memory.read(address, 8) == _MAGIC
+    except MissingMemory:
+        return False
+
+
+def _paths(core: CoreFile) -> Iterator[str]:
+    return (mapping.path.removesuffix(_DELETED) for mapping in core.files if not mapping.offset)
+
+
+def _is_recording_of(path: str, pid: int) -> bool:
+    try:
+        with RecordingFile(path) as file:
+            if file.read(0, 8) != _MAGIC:
+                return False
+            return read_header(file).pid == pid
+    except RecordingError:
+        return False
+
+
+def _nothing(core: CoreFile, named: list[str]) -> CoreError:
+    if not core.files and core.is_cut:
+        return CoreError(
+            f"{core.path} is cut short: what leads to the recording is missing; name the recording"
+            " with --recording"
+        )
+    if not named:
+        return CoreError(f"{core.path} has no trace of heapglass: its program did not run under it")
+    return CoreError(
+        f"{core.path} has no tables of heapglass in it, and {named[0]}, which it names, is not the"
+        f" recording of process {core.pid} any more, if it is there at all; name the recording with"
+        " --recording"
+    )
