@@ -15,7 +15,7 @@
 #define LOOK_NS 100000000u     /* between two looks */
 #define LEAST_BASE_NS 5000000u /* of processor time; less says nothing */
 #define SHARE 64u              /* of events that are measured: one in so many */
-#define LONGEST 300000u        /* counter steps; longer ones were interrupted */
+#define LONGEST 60000u         /* counter steps; longer ones were interrupted */
 
 /* What an event costs apart from what is measured: the hook, and all of it by the short way. */
 #define SHORT_NS 2u
@@ -166,8 +166,12 @@ static bool close_window(struct hg_budget_window *w) {
     w->slow = (now.slow_measured - g_budget.seen.slow_measured) * SHARE;
     w->slow_ns = to_ns((now.slow_steps - g_budget.seen.slow_steps) * SHARE, steps, ns);
     w->rare_ns = to_ns(now.rare_steps - g_budget.seen.rare_steps, steps, ns);
-    uint64_t cost = fixed_ns(w) + w->slow_ns;
-    w->base_ns = cpu > cost ? cpu - cost : 1;
+    /* Interruptions that were too short to be told from work are measured, too, and a share stands
+     * for all: what comes out may be more than there was. */
+    uint64_t cost = fixed_ns(w) + w->slow_ns, most = cpu - cpu / 20;
+    if (cost > most && w->slow_ns > cost - most) w->slow_ns -= cost - most;
+    cost = fixed_ns(w) + w->slow_ns;
+    w->base_ns = cpu > cost + cpu / 20 ? cpu - cost : cpu / 20;
     g_budget.totals = totals;
     note_look();
     return true;

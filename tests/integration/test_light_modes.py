@@ -15,8 +15,8 @@ from harness.running import under_heapglass
 from heapglass.model import LiveUnit, Mode, Totals
 
 MODES = {
-    "every-256": {"HEAPGLASS_SAMPLE": "256"},
-    "every-64k": {"HEAPGLASS_SAMPLE": "64k"},
+    "every-256": {"HEAPGLASS_SAMPLE": "256", "HEAPGLASS_SEED": "7"},
+    "every-64k": {"HEAPGLASS_SAMPLE": "64k", "HEAPGLASS_SEED": "7"},
     "paused": {"HEAPGLASS_PAUSED": "1"},
     "paused-sampling": {"HEAPGLASS_PAUSED": "1", "HEAPGLASS_SAMPLE": "512k"},
     "budget": {"HEAPGLASS_BUDGET": "0.01%"},
