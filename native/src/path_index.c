@@ -3,8 +3,8 @@
 #include "sys.h"
 
 #define FIRST_SLOTS 4096u
-#define GROWTH_SHIFT 3u
-#define MAX_TABLES 5u /* each eight times the one before: enough for all nodes at half load */
+#define GROWTH_SHIFT 2u
+#define MAX_TABLES 8u /* each four times the one before: enough for all nodes */
 #define DROPPED 1u
 #define WAIT_FOR_HASH 1000u
 
@@ -15,7 +15,7 @@ struct slot {
     uint64_t value; /* node | site << 32 */
 };
 
-/* An open-addressed table. Past half full it is followed by a larger one, into which the thread that
+/* An open-addressed table. Past five eighths it is followed by a larger one, into which the thread that
  * made it moves everything; until it is done a search looks in both. Whoever changes the old one looks
  * afterwards whether there is a new one, and changes that, too. */
 struct table {
@@ -77,6 +77,9 @@ static bool add_table(uint32_t number) {
     if (!is_first || !number) return true;
     move_all(&g_index.tables[number - 1], &g_index.tables[number]);
     hg_store_release(&g_index.oldest, number);
+    /* Who is still looking there finds nothing, and at the worst enters a path a second time. */
+    struct table *old = &g_index.tables[number - 1];
+    hg_sys_discard(hg_load(&old->slots), (hg_load(&old->mask) + 1) * sizeof *made);
     return true;
 }
 
@@ -100,11 +103,11 @@ static bool has_room(const struct table *table) {
     return hg_load(&table->filled) < mask - mask / 8;
 }
 
-/* The newest table, which is made when the one before is half full; NULL when all are full. */
+/* The newest table, which is made when the one before fills up; NULL when all are full. */
 static struct table *newest(void) {
     uint32_t count = hg_load_acquire(&g_index.count);
     struct table *table = &g_index.tables[count - 1];
-    if (hg_load(&table->filled) > hg_load(&table->mask) / 2 && add_table(count)) {
+    if (hg_load(&table->filled) > hg_load(&table->mask) / 8 * 5 && add_table(count)) {
         table = &g_index.tables[hg_load_acquire(&g_index.count) - 1];
     }
     return has_room(table) ? table : NULL;

@@ -194,6 +194,8 @@ void hg_sys_dump(void *memory, size_t size, bool wanted) {
     CALL3(SYS_madvise, memory, size, wanted ? MADV_DODUMP : MADV_DONTDUMP);
 }
 
+void hg_sys_discard(void *memory, size_t size) { CALL3(SYS_madvise, memory, size, MADV_DONTNEED); }
+
 void hg_sys_advise_huge(void *memory, size_t size) {
     CALL3(SYS_madvise, memory, size, MADV_HUGEPAGE);
 }

@@ -37,6 +37,8 @@ void *hg_sys_map_file(int fd, uint64_t size, uint64_t alignment);
 /* Make sure stores to this range cannot fail; 0, or a negative errno (EFAULT: no space). */
 /* Whether a core dump may take this range along, if it takes mappings of files at all. */
 void hg_sys_dump(void *memory, size_t size, bool wanted);
+/* Give a private range's memory back; it reads as zero then. */
+void hg_sys_discard(void *memory, size_t size);
 /* Ask for huge pages in a range; no more than a wish. */
 void hg_sys_advise_huge(void *memory, size_t size);
 int hg_sys_populate(void *memory, size_t size);
