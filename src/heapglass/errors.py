@@ -3,6 +3,7 @@
 HeapglassError            one clear sentence, an exit code, never a traceback
 ├── RecordingError        a file that is no recording, is corrupt, or is of a newer version
 ├── CoreError             a file that is no core, or a core without a trace of heapglass
+├── LogError              a text log that cannot be read, or says nothing about allocations
 ├── LaunchError           the program cannot be started or cannot be recorded (125, 126, 127)
 └── UsageError            the command line does not make sense (2)
 """
@@ -22,6 +23,10 @@ class RecordingError(HeapglassError):
 
 class CoreError(HeapglassError):
     """The core cannot be read, or what was asked for is not in it."""
+
+
+class LogError(HeapglassError):
+    """The text log cannot be read."""
 
 
 class LaunchError(HeapglassError):

@@ -25,6 +25,7 @@ from heapglass.views.glyphs import Glyphs, choose_glyphs
 from heapglass.views.locations import GAP, Location
 
 Part = str | tuple[str, str]  # a text, or a text and its style
+PIPE_WIDTH = 100  # where bars and columns end when nothing else does
 _LEAST_WIDTH = 60  # below it the columns have no room, and the terminal may wrap
 _WARNINGS_SHOWN = 5
 

@@ -15,7 +15,8 @@ from heapglass.cli.arguments import (
     chosen_units,
     count_argument,
 )
-from heapglass.cli.output import Screen, location_parts, open_screen, print_json
+from heapglass.cli.output import PIPE_WIDTH, Screen, open_screen, print_json
+from heapglass.cli.site_list import blocks_text, print_site_list, print_title, site_numbers
 from heapglass.cli.source import add_source_argument, open_source
 from heapglass.model import LiveUnit, Totals
 from heapglass.units import (
@@ -26,11 +27,8 @@ from heapglass.units import (
     format_size,
 )
 from heapglass.views.documents import summary_document
-from heapglass.views.estimates import size_text
 from heapglass.views.histogram import draw_bars, lifetime_label, size_label
-from heapglass.views.labels import chain_text, shorten
-from heapglass.views.locations import locate_sites
-from heapglass.views.rows import SiteRow
+from heapglass.views.labels import shorten
 from heapglass.views.summary import (
     SummaryQuery,
     SummaryView,
@@ -52,9 +50,7 @@ examples:
   heapglass summary --top 20 --wrapper 'x(m|re)alloc' server.1234.heapglass
   heapglass summary --json server.1234.heapglass | jq .totals.peak_bytes"""
 
-_PIPE_WIDTH = 100  # where bars and columns end when nothing else does
 _TWO_COLUMNS_FROM = 120
-_CHAIN_INDENT = 12
 _TITLES = {
     Remainder.LIVE: "Live now",
     Remainder.LEAKED: "Leaked",
@@ -118,7 +114,7 @@ def _print_totals(screen: Screen, view: SummaryView) -> None:
         (_WORDS[view.remainder], totals.live_blocks, totals.live_bytes, _slack(screen, totals)),
         ("Peak", None, totals.peak_bytes, f"after {format_duration(totals.peak_time_ns)}"),
     ]
-    counts = ["" if count is None else _blocks(count) for _, count, _, _ in rows]
+    counts = ["" if count is None else blocks_text(count) for _, count, _, _ in rows]
     width = max(map(len, counts))
     screen.line()
     for (word, _, size, note), count in zip(rows, counts, strict=True):
@@ -146,60 +142,30 @@ def _print_peak(screen: Screen, view: SummaryView) -> None:
     totals = view.totals
     size = format_size(totals.peak_bytes, screen.units)
     when = format_duration(totals.peak_time_ns)
-    numbers = _numbers(screen, view.at_peak, "peak", totals.peak_bytes)
+    numbers = site_numbers(screen, view.at_peak, "peak", totals.peak_bytes)
     if view.at_peak:
-        _print_title(screen, "At the peak", f"{size} after {when}")
-        _print_sites(screen, view.at_peak, numbers)
+        print_title(screen, "At the peak", f"{size} after {when}")
+        print_site_list(screen, view.at_peak, numbers)
 
 
 def _print_remaining(screen: Screen, view: SummaryView) -> None:
     totals = view.totals
     if not view.remaining_site_count:
-        _print_title(screen, _TITLES[view.remainder], "nothing")
+        print_title(screen, _TITLES[view.remainder], "nothing")
         return
     if not view.remaining:
         return
     size = format_size(totals.live_bytes, screen.units)
     sites = format_count(view.remaining_site_count)
-    note = f"{size} in {_blocks(totals.live_blocks)} from {sites} site{'' if sites == '1' else 's'}"
-    numbers = _numbers(screen, view.remaining, "live", totals.live_bytes)
-    _print_title(screen, _TITLES[view.remainder], note)
-    _print_sites(screen, view.remaining, numbers)
-
-
-def _print_title(screen: Screen, title: str, note: str) -> None:
-    screen.line()
-    screen.line((title, "bold"), f"  {note}")
-
-
-def _numbers(screen: Screen, rows: Sequence[SiteRow], what: str, whole: int) -> list[str]:
-    """Size, share and blocks of each row, live or at the peak; all of one width."""
-    name = f"{what}_bytes"
-    sizes = [size_text(row.counters, name, screen.units, screen.glyphs) for row in rows]
-    width = max(8, *map(len, sizes), 0)
-    numbers = []
-    for row, size in zip(rows, sizes, strict=True):
-        share = format_share(getattr(row.counters, name), whole)
-        blocks = getattr(row.counters, f"{what}_blocks")
-        noun = "block " if blocks == 1 else "blocks"
-        numbers.append(f"  {size:>{width}}  {share:>4}  {format_compact(blocks):>6} {noun}  ")
-    return numbers
-
-
-def _print_sites(screen: Screen, rows: Sequence[SiteRow], numbers: Sequence[str]) -> None:
-    room = None if screen.width is None else screen.width - len(numbers[0])
-    chain_room = (screen.width or _PIPE_WIDTH) - _CHAIN_INDENT
-    locations = locate_sites(rows, room, screen.glyphs, are_callers_below=True)
-    is_beside = any(location.callers for location in locations)
-    for row, number, location in zip(rows, numbers, locations, strict=True):
-        screen.line(number, *location_parts(location))
-        if row.callers and not is_beside:
-            chain = chain_text(row.callers, chain_room, screen.glyphs)
-            screen.line((" " * _CHAIN_INDENT + chain, "dim"))
+    noun = "site" if sites == "1" else "sites"
+    note = f"{size} in {blocks_text(totals.live_blocks)} from {sites} {noun}"
+    numbers = site_numbers(screen, view.remaining, "live", totals.live_bytes)
+    print_title(screen, _TITLES[view.remainder], note)
+    print_site_list(screen, view.remaining, numbers)
 
 
 def _print_histograms(screen: Screen, view: SummaryView) -> None:
-    width = screen.width or _PIPE_WIDTH
+    width = screen.width or PIPE_WIDTH
     glyphs = screen.glyphs
     size_labels = [size_label(bar, screen.units, glyphs) for bar in view.sizes]
     lifetime_labels = [lifetime_label(bar, glyphs) for bar in view.lifetimes]
@@ -235,7 +201,3 @@ def _print_recorder(screen: Screen, view: SummaryView) -> None:
     )
     screen.line()
     screen.sentences([sentence], "", "dim")
-
-
-def _blocks(count: int) -> str:
-    return f"{format_count(count)} block{'' if count == 1 else 's'}"

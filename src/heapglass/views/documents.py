@@ -38,15 +38,15 @@ def summary_document(view: SummaryView) -> Document:
     return {
         "schema": SUMMARY_SCHEMA,
         "process": process_document(view.process),
-        "totals": _totals(view.totals, view.peak_difference_bytes),
+        "totals": totals_document(view.totals, view.peak_difference_bytes),
         "losses": _losses(view.losses),
         "recorder": _recorder(view.recorder, view.losses),
         "caveats": list(view.caveats),
         "threads": view.thread_count,
         "sites": view.site_count,
         "remainder": view.remainder.value,
-        "at_peak": [_site(row) for row in view.at_peak],
-        "remaining": [_site(row) for row in view.remaining],
+        "at_peak": [site_document(row) for row in view.at_peak],
+        "remaining": [site_document(row) for row in view.remaining],
         "sizes": [_bar(bar) for bar in view.sizes],
         "lifetimes": [_bar(bar) for bar in view.lifetimes],
         "warnings": list(view.warnings),
@@ -54,7 +54,7 @@ def summary_document(view: SummaryView) -> Document:
 
 
 def table_document(source: HeapSource, view: TableView) -> Document:
-    return {**_table_head(source, view), "sites": [_site(row) for row in view.rows]}
+    return {**_table_head(source, view), "sites": [site_document(row) for row in view.rows]}
 
 
 def group_document(source: HeapSource, view: GroupView) -> Document:
@@ -62,7 +62,7 @@ def group_document(source: HeapSource, view: GroupView) -> Document:
         **_table_head(source, view),
         "group": view.by.value,
         "groups": [_group(group) for group in view.rows],
-        "sites": [_site(row) for row in view.members],
+        "sites": [site_document(row) for row in view.members],
     }
 
 
@@ -106,7 +106,7 @@ def process_document(process: Process) -> Document:
     }
 
 
-def _totals(totals: Totals, peak_difference_bytes: int | None) -> Document:
+def totals_document(totals: Totals, peak_difference_bytes: int | None) -> Document:
     document = asdict(totals)
     document["peak_time"] = document.pop("peak_time_ns") / 1e9
     return {
@@ -158,7 +158,7 @@ def _counters(counters: Counters) -> Document:
     return document
 
 
-def _site(row: SiteRow) -> Document:
+def site_document(row: SiteRow) -> Document:
     index = row.responsible_index
     return {
         "id": row.site,

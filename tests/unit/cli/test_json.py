@@ -12,6 +12,7 @@ import pytest
 from heapglass.model import Finding, ProcessState, Severity
 from heapglass.views.bench_documents import cell_document, program_document
 from heapglass.views.doctor_documents import machine_document
+from heapglass.views.log_documents import log_document
 from unit.cli.sample_costs import CELL_COSTS, MODES, PLAN, PROGRAM_COSTS
 from unit.cli.sample_heap import (
     SITES,
@@ -21,6 +22,7 @@ from unit.cli.sample_heap import (
     sample_heap,
     sampled_heap,
 )
+from unit.cli.sample_log import sample_log
 
 if TYPE_CHECKING:
     from unit.cli.conftest import Run
@@ -50,7 +52,7 @@ def document(run: Run, heap: FakeSource, *arguments: str) -> dict[str, Any]:
     return parsed
 
 
-DATA = {"losses", "stats"}  # whose keys are names of kinds
+DATA = {"losses", "stats", "calls"}  # whose keys are names of kinds
 
 
 def keys(value: object) -> set[str]:
@@ -213,4 +215,5 @@ def test_every_key_is_documented(run: Run) -> None:
     found |= keys(machine_document([Finding(Severity.OK, "system", "Fine.")]))
     found |= keys(cell_document(CELL_COSTS, PLAN, MODES))
     found |= keys(program_document(["app"], PROGRAM_COSTS, MODES[:3]))
+    found |= keys(log_document(sample_log()))
     assert found == documented

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from heapglass.errors import RecordingError
 from heapglass.recording import open_recording, schema
 from heapglass.recording.glance import glance
+from heapglass.recording.writer import put
 from recordings.scenario import Scenario
-from recordings.writer import put
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,9 +10,9 @@ import pytest
 
 from heapglass.errors import RecordingError
 from heapglass.recording import open_recording, schema
+from heapglass.recording.writer import Writer, pack, put
 from recordings.oracle import At
 from recordings.slow_recorder import SlowRecorder
-from recordings.writer import Writer, pack, put
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,9 +9,9 @@ from heapglass.recording.arenas import read_arena
 from heapglass.recording.file import RecordingFile
 from heapglass.recording.image import Image
 from heapglass.recording.reader import Recording
+from heapglass.recording.writer import pack, put
 from recordings.oracle import At
 from recordings.slow_recorder import SlowRecorder
-from recordings.writer import pack, put
 
 if TYPE_CHECKING:
     from pathlib import Path

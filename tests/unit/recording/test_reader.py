@@ -14,9 +14,9 @@ from heapglass.errors import RecordingError
 from heapglass.model import FrameAddress, LossKind, Pseudo, Stack
 from heapglass.recording import open_recording, schema
 from heapglass.recording.ledger import birth_ns
+from heapglass.recording.writer import Writer, pack
 from recordings.oracle import At
 from recordings.slow_recorder import SlowRecorder, birth_code, ticks_of
-from recordings.writer import Writer, pack
 
 if TYPE_CHECKING:
     from pathlib import Path

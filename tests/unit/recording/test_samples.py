@@ -9,7 +9,7 @@ import pytest
 from heapglass.errors import RecordingError
 from heapglass.model import LiveUnit, Mode
 from heapglass.recording import open_recording, schema
-from recordings.writer import Value, Writer, pack
+from heapglass.recording.writer import Value, Writer, pack
 
 if TYPE_CHECKING:
     from pathlib import Path

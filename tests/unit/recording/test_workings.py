@@ -10,9 +10,9 @@ import pytest
 from heapglass.recording import open_recording, schema
 from heapglass.recording.file import RecordingFile
 from heapglass.recording.mounts import file_system_of
+from heapglass.recording.writer import Writer, pack
 from recordings.oracle import At
 from recordings.slow_recorder import SlowRecorder
-from recordings.writer import Writer, pack
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,4 +1,7 @@
-"""Bytes of a recording: structs packed by the schema, extents, directory, header."""
+"""Bytes of a recording: structs packed by the schema, extents, directory, header.
+
+Made in memory and written whole, right or wrong: whoever fills it knows what belongs together.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ def pack(layout: type[Layout], values: Mapping[str, Value]) -> bytearray:
 
 
 def put(record: bytearray, layout: type[Layout], name: str, value: Value, base: int = 0) -> None:
-    """Overwrite one field; a number that does not fit is an error of the test."""
+    """Overwrite one field; a number that does not fit is an error of the caller."""
     field = layout.FIELDS[name]
     start = base + field.offset
     if isinstance(value, bytes | bytearray):

@@ -1,0 +1,50 @@
+"""Sites with their share of something, each with its callers below or beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from heapglass.cli.output import PIPE_WIDTH, Screen, location_parts
+from heapglass.units import format_compact, format_count, format_share
+from heapglass.views.estimates import size_text
+from heapglass.views.labels import chain_text
+from heapglass.views.locations import locate_sites
+from heapglass.views.rows import SiteRow
+
+_CHAIN_INDENT = 12
+
+
+def print_title(screen: Screen, title: str, note: str) -> None:
+    screen.line()
+    screen.line((title, "bold"), f"  {note}")
+
+
+def blocks_text(count: int) -> str:
+    return f"{format_count(count)} block{'' if count == 1 else 's'}"
+
+
+def site_numbers(screen: Screen, rows: Sequence[SiteRow], what: str, whole: int) -> list[str]:
+    """Size, share and blocks of each row, live or at the peak; all of one width."""
+    name = f"{what}_bytes"
+    sizes = [size_text(row.counters, name, screen.units, screen.glyphs) for row in rows]
+    width = max(8, *map(len, sizes), 0)
+    numbers = []
+    for row, size in zip(rows, sizes, strict=True):
+        share = format_share(getattr(row.counters, name), whole)
+        blocks = getattr(row.counters, f"{what}_blocks")
+        noun = "block " if blocks == 1 else "blocks"
+        numbers.append(f"  {size:>{width}}  {share:>4}  {format_compact(blocks):>6} {noun}  ")
+    return numbers
+
+
+def print_site_list(screen: Screen, rows: Sequence[SiteRow], numbers: Sequence[str]) -> None:
+    """`numbers` stand before each row's location and are of one width."""
+    room = None if screen.width is None else screen.width - len(numbers[0])
+    chain_room = (screen.width or PIPE_WIDTH) - _CHAIN_INDENT
+    locations = locate_sites(rows, room, screen.glyphs, are_callers_below=True)
+    is_beside = any(location.callers for location in locations)
+    for row, number, location in zip(rows, numbers, locations, strict=True):
+        screen.line(number, *location_parts(location))
+        if row.callers and not is_beside:
+            chain = chain_text(row.callers, chain_room, screen.glyphs)
+            screen.line((" " * _CHAIN_INDENT + chain, "dim"))
