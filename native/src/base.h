@@ -62,6 +62,10 @@
 #define hg_subtract_at_once(p, v) (hg_add_shared((p), -(int64_t)(v)) < (int64_t)(v))
 #endif
 
+/* What was stored before this is stored before what follows: for a signal handler that jumps out of a
+ * hook, and so leaves behind what stood at that instant. */
+#define hg_in_order() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+
 #define HG_MAX_DEPTH 4096u
 #define HG_ADDRESS_BITS 47u
 

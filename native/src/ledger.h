@@ -123,8 +123,12 @@ HG_INLINE void hg_ledger_look_at(struct hg_ledger_view *views, uintptr_t address
     uintptr_t number = hg_ledger_part(shift, address);
     uint64_t *record = hg_ledger_find_by(shift, address);
     if (!record) return;
-    views[hg_ledger_place(number)] =
-        (struct hg_ledger_view){number, record - (address >> shift & (HG_LEDGER_PART_RECORDS - 1))};
+    struct hg_ledger_view *view = &views[hg_ledger_place(number)];
+    hg_store(&view->number, 0); /* at no instant one part's number with another's records */
+    hg_in_order();
+    hg_store(&view->records, record - (address >> shift & (HG_LEDGER_PART_RECORDS - 1)));
+    hg_in_order();
+    hg_store(&view->number, number);
 }
 
 HG_INLINE uint64_t hg_ledger_pack(uintptr_t address, struct hg_block block) {

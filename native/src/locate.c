@@ -95,11 +95,3 @@ uint32_t hg_locate_site(struct hg_thread *thread, const struct hg_frame *frame, 
 #endif
     return site;
 }
-
-void hg_locate_keep_line(struct hg_thread *thread, const struct hg_frame *frame, uint32_t site,
-                         struct hg_counters *line) {
-    struct hg_memory *m = hg_recall_memory(&thread->recall, frame->pc, hg_frame_sp(frame));
-    if (!hg_memory_is_of(m, frame) || m->site != site) return;
-    m->line = line;
-    if (!line) m->pc = 0;
-}

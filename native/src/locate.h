@@ -15,11 +15,6 @@ void hg_locate_check(struct hg_thread *thread, const struct hg_frame *frame, uin
                      uint64_t now_ns);
 #endif
 
-/* Keep the line of a located site, or NULL if it has none, in the memory of its stack, if there is
- * one. To be called after each hg_locate_site(): a memory without a line is no good. */
-void hg_locate_keep_line(struct hg_thread *thread, const struct hg_frame *frame, uint32_t site,
-                         struct hg_counters *line);
-
 /* The memory of the stack above a hook's frame if all of it still stands; else NULL. */
 HG_INLINE struct hg_memory *hg_locate_quickly(struct hg_thread *thread,
                                               const struct hg_frame *frame) {

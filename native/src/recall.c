@@ -27,7 +27,7 @@ HG_INLINE uint64_t hash_words(const struct hg_memory *m, uintptr_t bp) {
 
 static uint64_t hash_places(const struct hg_memory *m) {
     const struct hg_word_pair *pairs = m->details->pairs;
-    uint64_t sum = mix_pair(STEP, m->pc, m->sp) + (m->bp_mask & 1), key = STEP;
+    uint64_t sum = mix_pair(STEP, m->details->pc, m->sp) + (m->bp_mask & 1), key = STEP;
     for (uint32_t i = 0; i < m->count / 2; i++) {
         key += STEP;
         sum += mix_pair(key, pairs[i].offsets[0], pairs[i].offsets[1]);
@@ -35,15 +35,28 @@ static uint64_t hash_places(const struct hg_memory *m) {
     return sum;
 }
 
+/* While it changes a memory is none: nobody may find it between two stacks. */
+static void open_memory(struct hg_recall *recall, struct hg_memory *m) {
+    hg_store(&recall->learned, NULL);
+    hg_store(&m->pc, 0);
+    hg_in_order();
+}
+
+static void close_memory(struct hg_recall *recall, struct hg_memory *m, uint32_t site) {
+    m->site = site;
+    hg_in_order();
+    hg_store(&recall->learned, m);
+}
+
 /* Make the words those that stand there now. */
-static void learn_words(struct hg_memory *m, uint32_t site) {
+static void learn_words(struct hg_recall *recall, struct hg_memory *m, uint32_t site) {
+    open_memory(recall, m);
     struct hg_word_pair *pairs = m->details->pairs;
     for (uint32_t i = 0; i < m->count / 2; i++) {
         pairs[i].words[0] = hg_walk_word(m->sp + pairs[i].offsets[0]);
         pairs[i].words[1] = hg_walk_word(m->sp + pairs[i].offsets[1]);
     }
-    m->site = site;
-    m->line = NULL;
+    close_memory(recall, m, site);
 }
 
 uint32_t hg_recall_other(struct hg_recall *recall, struct hg_memory *m,
@@ -52,12 +65,13 @@ uint32_t hg_recall_other(struct hg_recall *recall, struct hg_memory *m,
     uint32_t site = hg_recall_site(recall, hash);
     if (!site) return 0;
     /* Twice in a row: it is this one's turn now. */
-    if (m->details->other == hash) learn_words(m, site);
+    if (m->details->other == hash) learn_words(recall, m, site);
     m->details->other = hash;
     return site;
 }
 
 void hg_recall_leave_stack(struct hg_recall *recall) {
+    recall->learned = NULL;
     for (uint32_t i = 0; i < HG_MEMORIES; i++) recall->memories[i].pc = 0;
 }
 
@@ -69,21 +83,19 @@ void hg_recall_clear(struct hg_recall *recall) {
 struct hg_memory *hg_recall_begin(struct hg_recall *recall, const struct hg_caller *caller,
                                   bool needs_bp) {
     struct hg_memory *m = hg_recall_memory(recall, caller->pc, caller->sp);
-    m->pc = caller->pc;
+    open_memory(recall, m);
     m->sp = caller->sp;
     m->bp = caller->bp;
     m->bp_mask = needs_bp ? ~(uintptr_t)0 : 0;
     m->count = 0;
     m->details = &recall->details[m - recall->memories];
+    m->details->pc = caller->pc;
     return m;
 }
 
 bool hg_memory_add(struct hg_memory *m, uintptr_t at) {
     uintptr_t offset = at - m->sp;
-    if (m->count == HG_MEMORY_WORDS || offset > UINT32_MAX) {
-        m->pc = 0;
-        return false;
-    }
+    if (m->count == HG_MEMORY_WORDS || offset > UINT32_MAX) return false;
     struct hg_word_pair *pair = &m->details->pairs[m->count / 2];
     pair->offsets[m->count % 2] = (uint32_t)offset;
     pair->words[m->count % 2] = hg_walk_word(at);
@@ -92,15 +104,20 @@ bool hg_memory_add(struct hg_memory *m, uintptr_t at) {
 }
 
 void hg_recall_end(struct hg_recall *recall, struct hg_memory *m, uint32_t site) {
-    if (!m->count) { /* a stack of one frame: nothing tells it from another */
-        m->pc = 0;
-        return;
-    }
+    if (!m->count) return; /* a stack of one frame: nothing tells it from another */
     if (m->count % 2) hg_memory_add(m, m->sp + m->details->pairs[m->count / 2].offsets[0]);
     m->end = m->details->pairs + m->count / 2;
-    m->site = site;
-    m->line = NULL;
     m->details->places = hash_places(m);
     m->details->other = hash_words(m, m->bp);
     hg_recall_keep(recall, m->details->other, site);
+    close_memory(recall, m, site);
+}
+
+void hg_recall_keep_line(struct hg_recall *recall, uint32_t site, struct hg_counters *line) {
+    struct hg_memory *m = recall->learned;
+    if (!m || !line || m->site != site) return;
+    m->line = line;
+    hg_in_order();
+    hg_store(&m->pc, m->details->pc);
+    hg_store(&recall->learned, NULL);
 }

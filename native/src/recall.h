@@ -27,9 +27,9 @@ struct hg_word_pair {
 };
 
 struct hg_memory {
-    uintptr_t pc, sp;         /* of the caller; pc 0: nothing is remembered here */
+    uintptr_t pc, sp;         /* of the caller; pc 0: nothing is remembered here, or not all yet */
     uintptr_t bp, bp_mask;    /* its frame pointer, and all ones if that matters */
-    struct hg_counters *line; /* of this thread's shard, for `site`; never NULL in the short way */
+    struct hg_counters *line; /* of this thread's shard, for `site`; there if pc is */
     uint32_t site;
     uint32_t count;                 /* words; the last one stands twice where they are odd */
     const struct hg_word_pair *end; /* of its pairs, of which there is at least one */
@@ -41,6 +41,7 @@ struct hg_details {
     struct hg_word_pair pairs[HG_MEMORY_WORDS / 2]; /* innermost first: there stacks differ */
     uint64_t places;                                /* hash of all that says where the words are */
     uint64_t other; /* hash of the last stack that differed in its words */
+    uintptr_t pc;   /* the memory's, also while it is none */
 };
 
 /* A stack seen before: a hash (never 0), of its words or of its path, and its site. */
@@ -53,6 +54,7 @@ struct hg_recall {
     struct hg_memory memories[HG_MEMORIES];
     struct hg_details details[HG_MEMORIES];               /* of each */
     struct hg_stack_entry stacks[1u << HG_STACK_BITS][2]; /* the newer one first */
+    struct hg_memory *learned; /* the memory that only its line is missing from; NULL: none */
 };
 
 HG_INLINE struct hg_memory *hg_recall_memory(struct hg_recall *recall, uintptr_t pc, uintptr_t sp) {
@@ -87,10 +89,19 @@ HG_INLINE uint32_t hg_recall_site(const struct hg_recall *recall, uint64_t hash)
     return entry[1].hash == hash ? entry[1].site : 0;
 }
 
+/* At no instant with the hash of one stack and the site of another. */
+HG_INLINE void hg_stack_entry_set(struct hg_stack_entry *entry, uint64_t hash, uint32_t site) {
+    hg_store(&entry->hash, 0);
+    hg_in_order();
+    hg_store(&entry->site, site);
+    hg_in_order();
+    hg_store(&entry->hash, hash);
+}
+
 HG_INLINE void hg_recall_keep(struct hg_recall *recall, uint64_t hash, uint32_t site) {
     struct hg_stack_entry *entry = recall->stacks[hash >> (64 - HG_STACK_BITS)];
-    entry[1] = entry[0];
-    entry[0] = (struct hg_stack_entry){hash, site};
+    hg_stack_entry_set(&entry[1], entry[0].hash, entry[0].site);
+    hg_stack_entry_set(&entry[0], hash, site);
 }
 
 /* The site of the stack at `frame` if it differs from a memory that is of it in its words only, and
@@ -103,11 +114,14 @@ void hg_recall_leave_stack(struct hg_recall *recall);
 /* Forget everything: code has changed. */
 void hg_recall_clear(struct hg_recall *recall);
 
-/* Learning a new stack: begin, one call for each word that was read, innermost first, and the end. */
+/* Learning a new stack: begin, one call for each word that was read, innermost first, and the end.
+ * The memory is one when its line is kept, at once. */
 struct hg_memory *hg_recall_begin(struct hg_recall *recall, const struct hg_caller *caller,
                                   bool needs_bp);
 /* False when there is no room for it; then the memory is none. */
 bool hg_memory_add(struct hg_memory *memory, uintptr_t at);
 void hg_recall_end(struct hg_recall *recall, struct hg_memory *memory, uint32_t site);
+/* Make what was learned of `site`, if anything was, a memory. */
+void hg_recall_keep_line(struct hg_recall *recall, uint32_t site, struct hg_counters *line);
 
 #endif

@@ -103,7 +103,7 @@ void hg_recorder_allocated(struct hg_thread *thread, const struct hg_frame *fram
     uint64_t now = event_time(thread);
     struct hg_block entry = {size, hg_locate_site(thread, frame, now), hg_clock_birth(now)};
     struct hg_counters *line = hg_sites_line(&thread->counters, entry.site);
-    hg_locate_keep_line(thread, frame, entry.site, line);
+    hg_recall_keep_line(&thread->recall, entry.site, line);
     if (HG_LIKELY(line && entered_shortly(thread, block, size, entry.site, line))) {
         after_event(thread, size, now);
         return;
@@ -185,8 +185,9 @@ void hg_recorder_resized(struct hg_thread *thread, const struct hg_frame *frame,
     uint64_t now = event_time(thread);
     struct hg_block entry = {size, hg_locate_site(thread, frame, now), taken->block.birth};
     struct hg_counters *old = hg_sites_line(&thread->counters, taken->block.site);
+    hg_store(&thread->last.block, 0); /* `from` may stay where it is */
     struct hg_counters *line = old ? enter_block(thread, to, entry, now) : NULL;
-    hg_locate_keep_line(thread, frame, entry.site, line);
+    hg_recall_keep_line(&thread->recall, entry.site, line);
     if (HG_UNLIKELY(!old)) hg_threads_lose(thread, HG_LOSS_COUNTERS_FULL);
     if (HG_UNLIKELY(!line)) {
         if (old) leave_for_good(thread, old, taken, now);

@@ -142,8 +142,9 @@ static void rebuild(struct hg_transcript *t, uint32_t met, const struct hg_step 
                     uint32_t count) {
     static const struct hg_step none = {.path = HG_PATH_ROOT};
     const struct hg_step *outer = met ? &t->steps[met - 1] : &none;
-    t->depth = met + count;
+    t->depth = met; /* until the others are whole */
     t->fresh = count;
+    hg_in_order();
     for (uint32_t i = count; i-- > 0;) {
         struct hg_step *step = &t->steps[met++];
         step->sp = fresh[i].sp;
@@ -154,6 +155,8 @@ static void rebuild(struct hg_transcript *t, uint32_t met, const struct hg_step 
         step->way |= ties(step, outer);
         outer = step;
     }
+    hg_in_order();
+    t->depth = met;
 }
 
 static bool is_native(const struct hg_walker *walker, uintptr_t sp) {

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from harness.bench import Bench
-from harness.counters import by_name
+from harness.counters import Counters, Key, by_name
 from harness.programs import program
 from harness.running import Setting, under_heapglass
-from heapglass.model import LossKind
+from heapglass.model import HeapSource, LossKind
 
 
 def on_safe_allocator() -> Setting:
@@ -37,3 +39,67 @@ def test_a_handler_may_jump_out_of_the_recorder(bench: Bench) -> None:
     assert run.outcome.status == 0
     after = by_name(run.recording)["site_after"]
     assert (after["allocations"], after["frees"], after["temporary"]) == (1000, 1000, 1000)
+
+
+# ---- a signal at each instruction of the library in turn ----
+
+SHORT = 400  # instructions that a malloc and a free may take together if both go the short way
+
+
+def struck(bench: Bench, what: str, handler: str, every: int) -> list[HeapSource]:
+    """The recordings of the children, in their order; the last one is not struck."""
+    run = bench.record(program("signal_steps").argv((what, handler, str(every))))
+    assert (run.outcome.status, run.outcome.stderr) == (0, b""), run.outcome
+    children = [r for r in run.recordings if "site_warm" in by_name(r)]
+    assert len(children) == int(run.outcome.stdout)
+    assert (len(children) * every < SHORT) == (what == "known")
+    return sorted(children, key=lambda r: r.process.started_wall_ns)
+
+
+def by_path(recording: HeapSource) -> dict[Key, Counters]:
+    def key(names: list[str]) -> str:
+        return next((name for name in names if name.startswith(("site_handler", "path_"))), "")
+
+    return by_name(recording, key)
+
+
+def lost(recording: HeapSource) -> dict[LossKind, int]:
+    return {loss.kind: loss.events for loss in recording.losses.items}
+
+
+def test_a_handler_that_allocates_is_seen_or_counted(bench: Bench) -> None:
+    seen = []
+    for recording in struck(bench, "known", "allocate", 1)[:-1]:
+        sites, losses = by_path(recording), lost(recording)
+        assert (sites["path_one"]["allocations"], sites["path_one"]["frees"]) == (31, 31)
+        seen.append(sites.get("site_handler", {}).get("allocations", 0))
+        assert losses == ({} if seen[-1] else {LossKind.REENTRANT: 1})
+    assert {0, 1} == set(seen)
+
+
+def test_a_free_in_a_handler_is_made_up_for(bench: Bench) -> None:
+    """At the latest when its address is handed out again."""
+    missed = []
+    for recording in struck(bench, "known", "free", 1)[:-1]:
+        early, losses = by_name(recording)["site_early"], lost(recording)
+        assert (early["allocations"], early["frees"]) == (1, 1)
+        missed.append(losses.pop(LossKind.MISSED_FREE, 0))
+        assert losses == {}
+    assert {0, 1} == set(missed)
+
+
+@pytest.mark.parametrize(
+    ("what", "every"), [("known", 1), ("second", 7), ("other", 7), ("new", 97)]
+)
+def test_a_handler_that_jumps_leaves_no_half_made_memory(
+    bench: Bench, what: str, every: int
+) -> None:
+    """Two paths that differ in a return address only: what comes after the jump goes to the right
+    one, to the last block. What was jumped out of may be counted or not."""
+    before = {"known": (20, 0), "second": (20, 1), "other": (20, 3), "new": (20, 0)}[what]
+    during = {"known": (1, 0), "second": (0, 1), "other": (0, 2), "new": (0, 0)}[what]
+    for recording in struck(bench, what, "jump", every):
+        sites = by_path(recording)
+        for path, least, more in zip(("path_one", "path_two"), before, during, strict=True):
+            made = sites[path]["allocations"] - least - 10
+            assert 0 <= made <= more, (recording.name, path, made)
