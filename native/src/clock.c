@@ -101,6 +101,8 @@ void hg_clock_attach(struct hg_thread_clock *clock) {
     if (!&__rseq_size || !&__rseq_offset || !__rseq_size) return;
     uintptr_t area = hg_thread_pointer() + (uintptr_t)__rseq_offset;
     clock->witness = (uint64_t *)(area + SEQUENCE_NAME_OFFSET);
+    /* A forked child has its parent's word, and may not have left the processor since. */
+    hg_store(clock->witness, 0);
 }
 
 /* The span for which the next reading may serve, once it is known how quickly events come: the clock

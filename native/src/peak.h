@@ -96,7 +96,9 @@ HG_INLINE bool hg_peak_rise(struct hg_thread *thread, uint64_t size) {
     int64_t total = thread->record->unflushed + (int64_t)size;
     hg_store(&thread->record->unflushed, total);
     if (HG_LIKELY(total <= (int64_t)hg_glance(&g_header->peak_bytes))) return true;
-    if (hg_glance(&g_peak_mode) != HG_PEAK_SINGLE) return true; /* not the total, but a change */
+    uint32_t mode = hg_glance(&g_peak_mode);
+    /* Not the total, but a change; unless a second thread started after hg_peak_is_own(). */
+    if (mode != HG_PEAK_SINGLE) return mode != HG_PEAK_NEAR;
     return hg_peak_raise_alone(total, thread->clock.now);
 }
 

@@ -75,10 +75,15 @@ HG_INLINE size_t hg_recorder_usable(struct hg_thread *thread, void *block) {
     return usable;
 }
 
-/* Ticks that a block has lived. Another thread's reading of the clock may be a little newer. */
-HG_INLINE uint64_t hg_recorder_lived(uint64_t now_ns, uint32_t birth) {
+/* Ticks since a birth. Another thread's reading of the clock may be a little newer. */
+HG_INLINE uint64_t hg_recorder_ticks_since(uint32_t birth, uint64_t now_ns) {
     uint64_t now = now_ns >> HG_TICK_SHIFT, born = hg_clock_ticks(birth);
     return now > born ? now - born : 0;
+}
+
+/* Ticks that a block has lived: none if births do not tell its own from now. */
+HG_INLINE uint64_t hg_recorder_lived(uint64_t now_ns, uint32_t birth) {
+    return birth == hg_clock_birth(now_ns) ? 0 : hg_recorder_ticks_since(birth, now_ns);
 }
 
 HG_INLINE void hg_recorder_count_arrival(struct hg_thread *thread, size_t size, size_t usable) {

@@ -71,7 +71,8 @@ HG_INLINE enum hg_short hg_short_allocated(struct hg_thread *thread, const struc
 /* The bucket of a block's lifetime, told by its record. */
 HG_INLINE uint32_t hg_short_lifetime(const struct hg_thread *thread, uint64_t word) {
     if (HG_LIKELY((word & HG_LEDGER_BIRTH_MASK) == thread->clock.birth)) return 0;
-    return hg_sites_bucket(hg_recorder_lived(thread->clock.now, hg_ledger_unpack(word).birth));
+    return hg_sites_bucket(
+        hg_recorder_ticks_since(hg_ledger_unpack(word).birth, thread->clock.now));
 }
 
 /* `block` is about to be given to the real free; `shift` is the ledger's, a constant, and tells

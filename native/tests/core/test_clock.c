@@ -133,6 +133,19 @@ static void never_goes_back(void) {
     CHECK(last <= hg_clock_now());
 }
 
+/* A forked child finds in the kernel's word what its parent left there. */
+static void a_mark_from_before_does_not_serve(void) {
+    struct hg_thread_clock clock;
+    hg_clock_attach(&clock);
+    if (clock.witness == &g_clock_no_witness) test_note("no restartable sequences here");
+    else hg_store(clock.witness, HG_CLOCK_FRESH);
+    hg_clock_attach(&clock);
+    CHECK(!hg_clock_serves(&clock));
+    g_clock_start -= 1000000000;
+    CHECK(event(&clock) >= 1000000000);
+    g_clock_start += 1000000000;
+}
+
 /* Who sleeps leaves the processor: the next event is dated after it, however quick those before. */
 static void sleep_is_noticed(void) {
     struct hg_thread_clock clock;
@@ -206,6 +219,7 @@ int main(void) {
     RUN(kernel_and_libc_agree);
     RUN(without_a_witness_every_event_reads);
     RUN(never_goes_back);
+    RUN(a_mark_from_before_does_not_serve);
     RUN(sleep_is_noticed);
     RUN(steady_events_are_dated_well);
     RUN(what_is_late_is_counted);
