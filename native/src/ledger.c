@@ -20,6 +20,7 @@ bool hg_ledger_start(uint32_t granule_shift) {
     g_ledger.suspect = false;
     g_ledger.leaves = g_ledger.parts = 0;
     g_ledger.group = 0;
+    g_ledger.groups_end = false;
     g_is_short_way_open = granule_shift == HG_LEDGER_USUAL_SHIFT;
     g_is_other_way_open = granule_shift == HG_LEDGER_OTHER_SHIFT;
     g_ledger.upper = hg_sys_map_private(UPPER_ENTRIES * sizeof *g_ledger.upper);
@@ -67,16 +68,18 @@ static void *take_from_group(void) {
     return (uint8_t *)(group & ~(HG_HUGE - 1)) + (group & (HG_HUGE - 1)) * LEAF_BYTES;
 }
 
-/* Begin a group, if there is room. When two threads do so at once, one of the two is lost. */
+/* Begin a group, if there is room: if not, there still is for many a part. When two threads do so at
+ * once, one of the two is lost. */
 static void begin_group(void) {
     uintptr_t none = 0, made = (uintptr_t)hg_recording_take_huge();
     if (made) hg_swap(&g_ledger.group, &none, made);
+    else hg_store(&g_ledger.groups_end, true);
 }
 
 /* The word of a new leaf for `base`; 0 when there is no room. */
 static uintptr_t make_leaf(uintptr_t base) {
     void *made = NULL;
-    if (is_dense() && !(made = take_from_group())) {
+    if (is_dense() && !(made = take_from_group()) && !hg_load(&g_ledger.groups_end)) {
         begin_group();
         made = take_from_group();
     }

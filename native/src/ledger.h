@@ -43,6 +43,7 @@ struct hg_ledger {
     uint32_t leaves; /* made so far */
     uint32_t parts;  /* reserved one by one, in leaves of their own */
     uintptr_t group; /* where the next leaves of a grown heap come from: see ledger.c */
+    bool groups_end; /* there was no space for one: from now on leaf by leaf */
 };
 HG_GLOBAL struct hg_ledger g_ledger;
 

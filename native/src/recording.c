@@ -217,25 +217,29 @@ static enum hg_reason why_full(uint64_t steps) {
 }
 
 /* Take `steps` steps that start at a multiple of `alignment` steps, a power of two. */
-static void *take_aligned(uint64_t steps, uint64_t alignment, uint64_t *offset) {
+static enum growth take_aligned(uint64_t steps, uint64_t alignment, uint64_t *offset) {
     uint64_t seen = hg_load(&g_file.space), skipped;
     do {
         while (skipped = -(uint64_t)(uint32_t)seen & (alignment - 1),
                (uint32_t)seen + skipped + steps > seen >> 32) {
             enum growth growth = grow(skipped + steps);
-            if (growth == CANNOT) hg_recording_step_down(HG_LADDER_DROPPING, why_full(steps));
-            if (growth != GROWN)
-                return NULL; /* BUSY: this event is lost, the next one tries again */
+            if (growth != GROWN) return growth;
             seen = hg_load(&g_file.space);
         }
         *offset = ((uint32_t)seen + skipped) * HG_STEP;
     } while (!hg_swap(&g_file.space, &seen, seen + skipped + steps));
     publish_used(*offset + steps * HG_STEP);
     dump_until(*offset + steps * HG_STEP);
-    return (uint8_t *)g_header + *offset;
+    return GROWN;
 }
 
-static void *take_steps(uint64_t steps, uint64_t *offset) { return take_aligned(steps, 1, offset); }
+/* NULL when there is no space; while another thread is changing that, the event is lost and the next
+ * one tries again. */
+static void *take_steps(uint64_t steps, uint64_t *offset) {
+    enum growth growth = take_aligned(steps, 1, offset);
+    if (growth == CANNOT) hg_recording_step_down(HG_LADDER_DROPPING, why_full(steps));
+    return growth == GROWN ? (uint8_t *)g_header + *offset : NULL;
+}
 
 /* Link a new directory block behind the full one `block`; some thread's wins. */
 static bool add_directory(struct hg_directory *block) {
@@ -280,13 +284,27 @@ bool hg_recording_list(enum hg_kind kind, uint64_t first, void *memory, uint64_t
     return list_extent(kind, &(struct hg_extent){HG_KIND_NONE, 0, offset, length, first});
 }
 
+enum reserving { RESERVED, REFUSED, OVER_BUDGET, DISK_FULL };
+
+static enum reserving try_reserving(void *memory, size_t size) {
+    if (hg_load(&g_file.full)) return REFUSED;
+    if (g_file.up_front) return RESERVED;
+    uintptr_t start = (uintptr_t)memory & ~(uintptr_t)(HG_PAGE - 1);
+    size_t length = ((uintptr_t)memory + size - start + HG_PAGE - 1) & ~(size_t)(HG_PAGE - 1);
+    uint64_t before = hg_add_shared(&g_header->file_reserved_bytes, length);
+    uint64_t wanted = before + length + hg_load(&g_header->private_bytes);
+    bool within = !g_file.budget || wanted <= g_file.budget;
+    if (within && hg_sys_populate((void *)start, length) >= 0) return RESERVED;
+    hg_add_shared(&g_header->file_reserved_bytes, -(uint64_t)length);
+    return within ? DISK_FULL : OVER_BUDGET;
+}
+
 void *hg_recording_take_huge(void) {
-    uint64_t offset;
-    if (hg_load(&g_file.full)) return NULL;
-    void *memory = take_aligned(HG_HUGE / HG_STEP, HG_HUGE / HG_STEP, &offset);
-    if (!memory) return NULL;
+    uint64_t offset, steps = HG_HUGE / HG_STEP;
+    if (hg_load(&g_file.full) || take_aligned(steps, steps, &offset) != GROWN) return NULL;
+    uint8_t *memory = (uint8_t *)g_header + offset;
     hg_sys_advise_huge(memory, HG_HUGE);
-    return hg_recording_reserve(memory, HG_HUGE) ? memory : NULL;
+    return try_reserving(memory, HG_HUGE) == RESERVED ? memory : NULL;
 }
 
 void hg_recording_drop(const void *extent) {
@@ -306,17 +324,12 @@ void hg_recording_drop(const void *extent) {
 }
 
 bool hg_recording_reserve(void *memory, size_t size) {
-    if (hg_load(&g_file.full)) return false;
-    if (g_file.up_front) return true;
-    uintptr_t start = (uintptr_t)memory & ~(uintptr_t)(HG_PAGE - 1);
-    size_t length = ((uintptr_t)memory + size - start + HG_PAGE - 1) & ~(size_t)(HG_PAGE - 1);
-    uint64_t before = hg_add_shared(&g_header->file_reserved_bytes, length);
-    uint64_t wanted = before + length + hg_load(&g_header->private_bytes);
-    bool within = !g_file.budget || wanted <= g_file.budget;
-    if (within && hg_sys_populate((void *)start, length) >= 0) return true;
-    hg_add_shared(&g_header->file_reserved_bytes, -(uint64_t)length);
+    enum reserving result = try_reserving(memory, size);
+    if (result == RESERVED) return true;
+    if (result == REFUSED) return false;
     hg_store(&g_file.full, true);
-    hg_recording_step_down(HG_LADDER_DROPPING, within ? HG_REASON_DISK_FULL : HG_REASON_BUDGET);
+    hg_recording_step_down(HG_LADDER_DROPPING,
+                           result == DISK_FULL ? HG_REASON_DISK_FULL : HG_REASON_BUDGET);
     return false;
 }
 

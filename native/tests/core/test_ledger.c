@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "fixture.h"
+#include "options.h"
 #include "reader.h"
 #include "recording.h"
 #include "test.h"
@@ -194,6 +195,22 @@ static void reserves_only_what_is_used(void) {
     CHECK_EQUAL(g_header->file_reserved_bytes - before, 17 * PART);
 }
 
+/* A budget with no room for a group is still used to the last part of a leaf. */
+static void where_no_group_fits_parts_do(void) {
+    enum { PART = HG_LEDGER_PART_RECORDS * 8, BUDGET = 7 << 19 };
+    struct hg_block block = {24, 9, 9}, replaced;
+    g_options.memory_budget = BUDGET;
+    start_ledger(5);
+    uintptr_t address = 0x40000000;
+    while (hg_ledger_put(address, block, &replaced)) {
+        CHECK_EQUAL(g_header->ladder, HG_LADDER_RECORDING);
+        address += 65536;
+    }
+    CHECK(g_header->file_reserved_bytes > BUDGET - PART);
+    CHECK_EQUAL(g_header->ladder_reason, HG_REASON_BUDGET);
+    reset_options();
+}
+
 /* A heap that fills its leaves gets the next ones in groups of huge pages, all of it reserved. */
 static void grown_heaps_come_in_groups(void) {
     enum { PARTS = 16, ALONE = 8, LEAVES_IN_ALL = 40 };
@@ -283,6 +300,7 @@ int main(void) {
     RUN(extremes);
     RUN(reserves_only_what_is_used);
     RUN(grown_heaps_come_in_groups);
+    RUN(where_no_group_fits_parts_do);
     RUN(threads_side_by_side);
     RUN(threads_meet_at_new_leaves);
     return 0;
