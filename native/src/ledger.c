@@ -13,6 +13,13 @@ _Static_assert(HG_HUGE % LEAF_BYTES == 0, "a group is whole leaves");
 _Static_assert(HG_STEP > HG_LEDGER_PART_MASK, "leaves are aligned to a step");
 _Static_assert(1u << HG_LEDGER_RECORDS_SHIFT == HG_LEDGER_RECORDS, "records per leaf");
 
+/* Test builds: every event takes the general way. */
+#ifdef HG_NO_SHORT_WAY
+#define IS_SHORT_WAY_BUILT false
+#else
+#define IS_SHORT_WAY_BUILT true
+#endif
+
 struct hg_ledger g_ledger;
 
 bool hg_ledger_start(uint32_t granule_shift) {
@@ -21,8 +28,8 @@ bool hg_ledger_start(uint32_t granule_shift) {
     g_ledger.leaves = g_ledger.parts = 0;
     g_ledger.group = 0;
     g_ledger.groups_end = false;
-    g_is_short_way_open = granule_shift == HG_LEDGER_USUAL_SHIFT;
-    g_is_other_way_open = granule_shift == HG_LEDGER_OTHER_SHIFT;
+    g_is_short_way_open = IS_SHORT_WAY_BUILT && granule_shift == HG_LEDGER_USUAL_SHIFT;
+    g_is_other_way_open = IS_SHORT_WAY_BUILT && granule_shift == HG_LEDGER_OTHER_SHIFT;
     g_ledger.upper = hg_sys_map_private(UPPER_ENTRIES * sizeof *g_ledger.upper);
     return g_ledger.upper && hg_large_start();
 }
