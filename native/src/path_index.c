@@ -57,11 +57,17 @@ static struct slot *put(struct table *table, uint64_t hash, uint64_t value) {
     }
 }
 
+/* What is dropped while it is moved is dropped in both: whoever drops looks at the new table last. */
+static void move(const struct slot *slot, struct table *to) {
+    uint64_t hash = hg_load_acquire(&slot->hash);
+    if (hash <= DROPPED) return;
+    struct slot *moved = put(to, hash, hg_load_acquire(&slot->value));
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (hg_load(&slot->hash) == DROPPED) hg_store(&moved->hash, DROPPED);
+}
+
 static void move_all(const struct table *from, struct table *to) {
-    for (uint32_t i = 0; i <= hg_load(&from->mask); i++) {
-        uint64_t hash = hg_load_acquire(&hg_load(&from->slots)[i].hash);
-        if (hash > DROPPED) put(to, hash, hg_load_acquire(&hg_load(&from->slots)[i].value));
-    }
+    for (uint32_t i = 0; i <= hg_load(&from->mask); i++) move(&hg_load(&from->slots)[i], to);
 }
 
 static bool add_table(uint32_t number) {
@@ -144,7 +150,8 @@ struct hg_path hg_path_enter(uint64_t hash, struct hg_path path) {
         struct table *table = newest();
         if (!table) return (struct hg_path){0};
         count = (uint32_t)(table - g_index.tables) + 1;
-        value = hg_load_acquire(&put(table, hash, value)->value);
+        uint64_t entered = hg_load_acquire(&put(table, hash, value)->value);
+        if (entered) value = entered; /* else the table has been given back since */
     } while (has_grown(count));
     return read_value(value);
 }
@@ -170,7 +177,7 @@ void hg_path_expect(uint64_t hash) {
 
 void hg_path_drop(bool (*is_gone)(uint32_t node, uintptr_t start, uintptr_t end), uintptr_t start,
                   uintptr_t end) {
-    for (uint32_t n = hg_load_acquire(&g_index.count); n-- > 0;) {
+    for (uint32_t n = hg_load_acquire(&g_index.oldest); n < hg_load_acquire(&g_index.count); n++) {
         struct table *table = &g_index.tables[n];
         for (uint32_t i = 0; i <= hg_load(&table->mask); i++) {
             struct slot *slot = &hg_load(&table->slots)[i];
@@ -178,5 +185,6 @@ void hg_path_drop(bool (*is_gone)(uint32_t node, uintptr_t start, uintptr_t end)
             if (!value || hg_load_acquire(&slot->hash) < 2) continue;
             if (is_gone(read_value(value).node, start, end)) hg_store(&slot->hash, DROPPED);
         }
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
     }
 }

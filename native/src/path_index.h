@@ -2,9 +2,9 @@
  *
  * A path is the frames of a stack from its outermost one in to some frame; that frame's node is the
  * path's. Its hash is made of those of the shorter path and the frame, so a stack's is known when it
- * has been walked, and one search finds its site, however deep it is. 64 well-mixed bits stand for a
+ * has been walked, and one search finds its site, however deep it is. 63 well-mixed bits stand for a
  * path: with sixteen million, which is as many nodes as there can be, the odds of any two being
- * confused are one in 130,000; with a million, one in 37 million. */
+ * confused are one in 65,000; with a million, one in 18 million. */
 #ifndef HG_PATH_INDEX_H
 #define HG_PATH_INDEX_H
 
