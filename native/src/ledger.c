@@ -2,6 +2,7 @@
 
 #include "hot.h"
 #include "large.h"
+#include "real.h"
 #include "recording.h"
 #include "sys.h"
 
@@ -28,7 +29,8 @@ bool hg_ledger_start(uint32_t granule_shift) {
     g_ledger.leaves = g_ledger.parts = 0;
     g_ledger.group = 0;
     g_ledger.groups_end = false;
-    g_is_short_way_open = IS_SHORT_WAY_BUILT && granule_shift == HG_LEDGER_USUAL_SHIFT;
+    bool is_glibc = granule_shift == HG_LEDGER_USUAL_SHIFT && g_real_has_size_word;
+    g_is_short_way_open = IS_SHORT_WAY_BUILT && is_glibc;
     g_is_other_way_open = IS_SHORT_WAY_BUILT && granule_shift == HG_LEDGER_OTHER_SHIFT;
     g_ledger.upper = hg_sys_map_private(UPPER_ENTRIES * sizeof *g_ledger.upper);
     return g_ledger.upper && hg_large_start();
