@@ -59,8 +59,8 @@ def test_exact_totals(bench: Bench, each: Program, case: tuple[str, ...]) -> Non
     lost = sum(loss.events for loss in exact.losses.items if not loss.kind.startswith("stack"))
     if lost == 0:
         assert _comparable(sampled.totals) == _comparable(exact.totals)
-    # With threads it depends on their order which free piece a block is cut from, and so whether its
-    # remainder is too small to stay one.
+    # With threads it depends on their order which free piece a block is cut from, and so whether
+    # its remainder is too small to stay one.
     if lost == 0 and len(exact.threads) == 1:
         assert sampled.totals.usable_live_bytes == exact.totals.usable_live_bytes
     assert sampled.totals.live_bytes == sampled.totals.usable_live_bytes
