@@ -14,7 +14,7 @@ from unit.textlog.test_replay import pieces, site_rows
 SEED_LOG = b"""\
 # PID 5625
 # EXE /usr/bin/gedit
-# CWD /home/nixman/projects/malloc-stat/src
+# CWD /srv/malloc-stat/src
 # MAPS
 
 00400000-00452000 r-xp 00000000 08:02 173521 /no/such/gedit
@@ -44,7 +44,7 @@ def test_the_log_of_the_founding_text() -> None:
     assert complaints(log) == []
     assert heap.process.pid == 5625
     assert heap.process.executable == "/usr/bin/gedit"
-    assert heap.process.working_directory == "/home/nixman/projects/malloc-stat/src"
+    assert heap.process.working_directory == "/srv/malloc-stat/src"
     assert (heap.totals.allocations, heap.totals.frees) == (2, 1)
     assert (heap.totals.live_bytes, heap.totals.peak_bytes) == (40, 64)
     assert heap.blocks().address.tolist() == [0xADF010]
