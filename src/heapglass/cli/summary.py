@@ -151,7 +151,10 @@ def _print_peak(screen: Screen, view: SummaryView) -> None:
 def _print_remaining(screen: Screen, view: SummaryView) -> None:
     totals = view.totals
     if not view.remaining_site_count:
-        print_title(screen, _TITLES[view.remainder], "nothing")
+        # Where blocks are sampled there may be some, all of them missed.
+        is_missed = totals.live_unit is LiveUnit.USABLE and totals.live_blocks > 0
+        found = "nothing that was sampled" if is_missed else "nothing"
+        print_title(screen, _TITLES[view.remainder], found)
         return
     if not view.remaining:
         return

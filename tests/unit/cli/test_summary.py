@@ -1,0 +1,34 @@
+"""The summary's words where its numbers leave a choice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from heapglass.model import LiveUnit, Totals
+from unit.cli.sample_heap import BUFFER, START
+from unit.fake_source import FakeSite, FakeSource
+
+if TYPE_CHECKING:
+    from unit.cli.conftest import Run
+
+FREED = FakeSite((BUFFER, *START), allocations=1, frees=1, bytes_allocated=64, bytes_freed=64)
+
+
+class AllMissed(FakeSource):
+    """Blocks are live, none of which was sampled."""
+
+    @property
+    def totals(self) -> Totals:
+        return replace(super().totals, live_blocks=3, live_bytes=48, live_unit=LiveUnit.USABLE)
+
+
+def test_nothing_is_left(run: Run) -> None:
+    _, output, _ = run(FakeSource((FREED,)), "summary", "x")
+    assert "nothing" in output
+    assert "sampled" not in output
+
+
+def test_what_is_left_was_not_sampled(run: Run) -> None:
+    _, output, _ = run(AllMissed((FREED,)), "summary", "x")
+    assert "nothing that was sampled" in output
