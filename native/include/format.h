@@ -77,7 +77,7 @@ enum hg_loss {
 
 /* How the recorder did its work; indexes hg_thread_record.stats, then more_stats. */
 enum hg_stat {
-    HG_STAT_WALKS = 0,         /* stacks that were not the thread's last one, unchanged */
+    HG_STAT_WALKS = 0,         /* stacks that the thread did not recall */
     HG_STAT_FRAMES = 1,        /* frames walked for them */
     HG_STAT_STACK_MISSES = 2,  /* of the walked stacks, those new to the thread, or long not seen */
     HG_STAT_RULE_MISSES = 3,   /* unwind rules parsed */
