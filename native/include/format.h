@@ -412,7 +412,11 @@ struct hg_header {
     uint64_t peak_error_bytes; /* how far peak_bytes may be below the truth */
     int64_t live_flushed
         __attribute__((aligned(64))); /* live bytes, but for the threads' `unflushed` */
-    uint64_t live_reserved[7];
+    /* since version 3; in light recordings the peak above is that of usable bytes */
+    int64_t usable_shared; /* usable bytes in use that threads have told of; 0 with one thread */
+    uint64_t usable_peak;  /* the most ever; what is in use now may be more, and then is it */
+    uint64_t usable_peak_error; /* how far usable_peak may be off the truth */
+    uint64_t live_reserved[4];
 
     uint64_t losses[HG_LOSS_SLOTS]; /* those no thread record could be found for */
 

@@ -13,14 +13,16 @@
 #include "release.h"
 #include "short_way.h"
 
-/* The exported function `name`, and the head of its hook proper. While recording is paused an
- * allocation is a jump to the real one; what is freed may have been recorded before. */
-#define HOOK(type, name, parameters, arguments, is_passed_on)                       \
+/* The exported function `name`, the head of its hook proper, and what that is where no event can
+ * begin with the short way. While recording is paused an allocation is a jump to the real one; what
+ * is freed may have been recorded before. */
+#define HOOK(type, name, general, parameters, arguments, is_passed_on)              \
     static HG_NOINLINE type exact_##name parameters;                                \
     HG_EXPORT type name parameters {                                                \
         uint32_t mode = hg_mode();                                                  \
         if (HG_LIKELY(mode == HG_MODE_EXACT)) return exact_##name arguments;        \
         if (mode == HG_MODE_SAMPLED) return hg_light_##name arguments;              \
+        if (mode == HG_MODE_GENERAL) return general arguments;                      \
         if (mode == HG_MODE_PAUSED && (is_passed_on)) return g_real.name arguments; \
         return hg_other_##name arguments;                                           \
     }                                                                               \
@@ -87,8 +89,7 @@ static HG_NOINLINE void *malloc_generally(size_t size) {
     ALLOCATE(g_real.malloc(size), size);
 }
 
-HOOK(void *, malloc, (size_t size), (size), true) {
-    if (HG_UNLIKELY(!hg_glance(&g_is_short_way_open))) return malloc_generally(size);
+HOOK(void *, malloc, malloc_generally, (size_t size), (size), true) {
     return record(g_real.malloc(size), size, FRAME());
 }
 
@@ -97,8 +98,7 @@ static HG_NOINLINE void *calloc_generally(size_t count, size_t size) {
     ALLOCATE(g_real.calloc(count, size), count * size); /* overflow gives NULL */
 }
 
-HOOK(void *, calloc, (size_t count, size_t size), (count, size), true) {
-    if (HG_UNLIKELY(!hg_glance(&g_is_short_way_open))) return calloc_generally(count, size);
+HOOK(void *, calloc, calloc_generally, (size_t count, size_t size), (count, size), true) {
     size_t bytes = count * size;
     return record(g_real.calloc(count, size), bytes, FRAME());
 }
@@ -134,11 +134,10 @@ static HG_NOINLINE void free_entered(void *block) {
     KEEP_FRAME();
 }
 
-HOOK(void, free, (void *block), (block), hg_light_is_unknown(block)) {
+HOOK(void, free, free_generally, (void *block), (block), hg_light_is_unknown(block)) {
     const struct hg_frame *frame = FRAME();
     struct hg_thread *thread = tls_thread;
-    bool is_short = hg_glance(&g_is_short_way_open) && hg_recorder_is_ready(thread);
-    if (HG_UNLIKELY(!block || !is_short)) return free_generally(block);
+    if (HG_UNLIKELY(!block || !hg_recorder_is_ready(thread))) return free_generally(block);
     hg_thread_be(thread, HG_THREAD_IN_RECORDER, hg_frame_sp(frame));
     if (HG_UNLIKELY(!hg_short_depart(thread, frame, block, HG_LEDGER_USUAL_SHIFT)))
         return free_entered(block);
@@ -146,28 +145,29 @@ HOOK(void, free, (void *block), (block), hg_light_is_unknown(block)) {
     g_real.free(block);
 }
 
-HOOK(void *, aligned_alloc, (size_t alignment, size_t size), (alignment, size), true) {
+HOOK(void *, aligned_alloc, exact_aligned_alloc, (size_t alignment, size_t size), (alignment, size),
+     true) {
     const struct hg_frame *frame = FRAME();
     ALLOCATE(g_real.aligned_alloc(alignment, size), size);
 }
 
-HOOK(void *, memalign, (size_t alignment, size_t size), (alignment, size), true) {
+HOOK(void *, memalign, exact_memalign, (size_t alignment, size_t size), (alignment, size), true) {
     const struct hg_frame *frame = FRAME();
     ALLOCATE(g_real.memalign(alignment, size), size);
 }
 
-HOOK(void *, valloc, (size_t size), (size), true) {
+HOOK(void *, valloc, exact_valloc, (size_t size), (size), true) {
     const struct hg_frame *frame = FRAME();
     ALLOCATE(g_real.valloc(size), size);
 }
 
-HOOK(void *, pvalloc, (size_t size), (size), true) {
+HOOK(void *, pvalloc, exact_pvalloc, (size_t size), (size), true) {
     const struct hg_frame *frame = FRAME();
     ALLOCATE(g_real.pvalloc(size), size);
 }
 
-HOOK(int, posix_memalign, (void **out, size_t alignment, size_t size), (out, alignment, size),
-     true) {
+HOOK(int, posix_memalign, exact_posix_memalign, (void **out, size_t alignment, size_t size),
+     (out, alignment, size), true) {
     const struct hg_frame *frame = FRAME();
     struct hg_thread *thread = hg_recorder_enter(frame, true);
     int result = g_real.posix_memalign(out, alignment, size);
@@ -181,6 +181,7 @@ HOOK(int, posix_memalign, (void **out, size_t alignment, size_t size), (out, ali
 HG_INLINE void free_any(void *block) {
     uint32_t mode = hg_mode();
     if (HG_LIKELY(mode == HG_MODE_EXACT)) exact_free(block);
+    else if (mode == HG_MODE_GENERAL) free_generally(block);
     else if (mode == HG_MODE_SAMPLED) hg_light_free(block);
     else hg_other_free(block); /* paused too */
 }
@@ -247,7 +248,8 @@ static void *reallocate(void *from, size_t size, const struct hg_frame *frame) {
     return HG_LIKELY(size) ? resize(from, size, frame) : resize_to_zero(from, frame);
 }
 
-HOOK(void *, realloc, (void *from, size_t size), (from, size), hg_light_is_unknown(from)) {
+HOOK(void *, realloc, exact_realloc, (void *from, size_t size), (from, size),
+     hg_light_is_unknown(from)) {
     const struct hg_frame *frame = FRAME();
     void *to = reallocate(from, size, frame);
     KEEP_FRAME();
@@ -261,7 +263,7 @@ HG_EXPORT void *reallocarray(void *from, size_t count, size_t size) {
         return NULL;
     }
     uint32_t mode = hg_mode();
-    if (HG_LIKELY(mode == HG_MODE_EXACT)) return exact_realloc(from, bytes);
+    if (HG_LIKELY(hg_mode_is_exact(mode))) return exact_realloc(from, bytes);
     if (mode == HG_MODE_SAMPLED) return hg_light_realloc(from, bytes);
     return hg_other_realloc(from, bytes);
 }

@@ -2,6 +2,7 @@
 
 #include "hot.h"
 #include "large.h"
+#include "mode.h"
 #include "real.h"
 #include "recording.h"
 #include "sys.h"
@@ -140,6 +141,7 @@ static HG_NOINLINE bool put_large(uintptr_t address, struct hg_block block,
 void hg_ledger_suspect(void) {
     hg_store(&g_is_short_way_open, false);
     hg_store(&g_is_other_way_open, false);
+    hg_mode_generalise();
     hg_store(&g_ledger.suspect, true);
 }
 

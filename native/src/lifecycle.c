@@ -20,6 +20,8 @@
 #include "stacks.h"
 #include "sys.h"
 #include "text.h"
+#include "usable.h"
+#include "visible.h"
 
 #define SIGNAL_FRAME_LEAST 512u /* bytes; really a thousand and more */
 #define WAIT_FOR_START 1000u    /* yields; then the event goes unrecorded and is counted */
@@ -130,6 +132,8 @@ static void take_tables_into_cores(void) {
 
 static bool start_tables(void) {
     hg_peak_start();
+    hg_usable_start();
+    hg_visible_start();
     return hg_mode_start() && hg_stacks_start() && hg_sites_start() && hg_threads_start() &&
            hg_ledger_start(hg_real_granule_shift()) && hg_snapshots_start() && hg_modules_start() &&
            hg_walk_start();

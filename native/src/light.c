@@ -39,7 +39,7 @@ void hg_light_report(struct hg_thread *thread, const struct hg_frame *frame, voi
         return;
     }
     if (!block) hg_sampler_forget(&thread->sampler, size);
-    else if (mode == HG_MODE_EXACT) hg_recorder_allocated(thread, frame, block, size);
+    else if (hg_mode_is_exact(mode)) hg_recorder_allocated(thread, frame, block, size);
     else if (!is_passed_on(mode)) hg_sampled_allocated(thread, frame, block, size);
     hg_recorder_leave(thread);
 }
@@ -52,7 +52,7 @@ static void free_known(struct hg_thread *thread, const struct hg_frame *frame, v
 
 void hg_light_release(void *block, const struct hg_frame *frame) {
     if (!block || hg_real_is_arena(block)) return;
-    if (hg_mode() == HG_MODE_EXACT) {
+    if (hg_mode_is_exact(hg_mode())) {
         hg_release(block, frame);
         return;
     }
@@ -84,13 +84,13 @@ static struct hg_taken take(struct hg_thread *thread, void *block) {
 /* What became of `from`, known or not, in a recording that is exact but for pauses. */
 static void report_resized(struct hg_thread *thread, const struct hg_frame *frame, void *from,
                            const struct hg_taken *taken, void *to, size_t size) {
-    if (hg_mode() == HG_MODE_EXACT && taken->block.site && to) {
+    if (hg_mode_is_exact(hg_mode()) && taken->block.site && to) {
         hg_recorder_resized(thread, frame, from, taken, to, size);
         return;
     }
     if (taken->block.site && (to || !size)) hg_recorder_freed(thread, frame, from, taken);
     else if (taken->block.site) hg_recorder_kept(thread, from, taken);
-    if (to && hg_mode() == HG_MODE_EXACT) hg_recorder_allocated(thread, frame, to, size);
+    if (to && hg_mode_is_exact(hg_mode())) hg_recorder_allocated(thread, frame, to, size);
 }
 
 static void report_resized_light(struct hg_thread *thread, const struct hg_frame *frame, void *from,

@@ -3,6 +3,7 @@
 #include "budget.h"
 #include "clock.h"
 #include "filter.h"
+#include "hot.h"
 #include "options.h"
 #include "real.h"
 #include "sampler.h"
@@ -52,7 +53,7 @@ static void note(uint32_t word, enum hg_change_reason reason, uint32_t cost_ppm)
 
 /* The shortest way of sampling is where a block's usable size is the word in front of it. */
 static uint32_t word_for(uint32_t shift) {
-    if (!hg_mode_is_light()) return HG_MODE_EXACT;
+    if (!hg_mode_is_light()) return g_is_short_way_open ? HG_MODE_EXACT : HG_MODE_GENERAL;
     if (!shift) return HG_MODE_THOROUGH;
     if (!g_real_has_size_word) return HG_MODE_CAREFUL;
     return hg_load(&g_modes.is_crowded) ? HG_MODE_CROWDED : HG_MODE_SAMPLED;
@@ -89,17 +90,24 @@ void hg_mode_begin(bool is_recording) {
         g_modes.normal = word_for(g_options.sample_shift);
         word = g_options.paused ? HG_MODE_PAUSED : g_modes.normal;
         if (g_options.paused) hg_store(&g_header->paused_since, hg_clock_now() + 1);
-        if (word != HG_MODE_EXACT) note(word, HG_CHANGE_START, 0);
+        if (!hg_mode_is_exact(word)) note(word, HG_CHANGE_START, 0);
     }
     hg_store_release(&g_mode.word, word);
 }
 
-void hg_mode_crowd(void) {
-    uint32_t normal = HG_MODE_SAMPLED, word = normal;
-    hg_store(&g_modes.is_crowded, true);
-    hg_swap(&g_modes.normal, &normal, (uint32_t)HG_MODE_CROWDED);
-    hg_swap(&g_mode.word, &word, (uint32_t)HG_MODE_CROWDED);
+/* Wherever it says `from`. */
+static void replace(uint32_t from, uint32_t to) {
+    uint32_t normal = from, word = from;
+    hg_swap(&g_modes.normal, &normal, to);
+    hg_swap(&g_mode.word, &word, to);
 }
+
+void hg_mode_crowd(void) {
+    hg_store(&g_modes.is_crowded, true);
+    replace(HG_MODE_SAMPLED, HG_MODE_CROWDED);
+}
+
+void hg_mode_generalise(void) { replace(HG_MODE_EXACT, HG_MODE_GENERAL); }
 
 void hg_mode_change(uint32_t shift, enum hg_change_reason reason, uint32_t cost_ppm) {
     uint32_t before = hg_load(&g_modes.normal), after = word_for(shift);

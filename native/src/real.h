@@ -57,10 +57,12 @@ HG_INLINE size_t hg_real_usable_by(size_t word) {
     return (word & ~(size_t)7) - (hg_real_is_mmapped(word) ? 16 : 8);
 }
 
+HG_INLINE size_t hg_real_usable_unmapped(size_t word) { return (word - 8) & ~(size_t)7; }
+
 /* The same for a block of which nothing is known yet: mmapped ones are rare, and a branch that is
  * never taken is cheaper than a choice. */
 HG_INLINE size_t hg_real_usable_by_word(const void *block) {
-    size_t word = hg_real_size_word(block), usable = (word - 8) & ~(size_t)7;
+    size_t word = hg_real_size_word(block), usable = hg_real_usable_unmapped(word);
     if (HG_UNLIKELY(hg_real_is_mmapped(word))) {
         usable -= 8;
         __asm__ volatile("");

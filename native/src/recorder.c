@@ -16,6 +16,7 @@ HG_INLINE uint64_t event_time(struct hg_thread *thread) {
 
 /* Snapshots by churn make every event due: see hg_snapshots_tick(). */
 HG_INLINE void after_event(struct hg_thread *thread, uint64_t churn, uint64_t now_ns) {
+    if (HG_UNLIKELY(hg_load(&g_peak_mode) != HG_PEAK_SINGLE)) hg_usable_share(thread);
     if (HG_UNLIKELY(now_ns >= thread->next_tick)) hg_snapshots_tick(thread, churn, now_ns);
 }
 
@@ -31,8 +32,7 @@ static HG_NOINLINE void free_unseen(struct hg_thread *thread, struct hg_block bl
     hg_sites_end_life(thread, line, hg_recorder_lived(now_ns, block.birth));
     hg_sites_remove(line, block.size);
     hg_peak_after(thread, delta, now_ns);
-    hg_add_own(&thread->record->frees, 1);
-    hg_add_own(&thread->record->bytes_freed, block.size);
+    hg_recorder_count_departure(thread, block.size, 0); /* who knows how much was set aside */
 }
 
 /* Enter a block into ledger and line; NULL, with the loss counted, when there is no room. */

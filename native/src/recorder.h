@@ -11,6 +11,7 @@
 #include "lifecycle.h"
 #include "real.h"
 #include "thread.h"
+#include "usable.h"
 #include "walk.h"
 
 /* Whether an event can begin at once; if not, it takes hg_lifecycle_enter_slow(). */
@@ -91,13 +92,16 @@ HG_INLINE void hg_recorder_count_arrival(struct hg_thread *thread, size_t size, 
     hg_add_own(&record->allocations, 1);
     hg_add_own(&record->bytes_allocated, size);
     hg_add_own(&record->usable_allocated, usable);
+    hg_visible_arrival(hg_glance(&thread->visible), size);
 }
 
 HG_INLINE void hg_recorder_count_departure(struct hg_thread *thread, size_t size, size_t usable) {
     struct hg_thread_record *record = thread->record;
+    hg_usable_fall(record);
     hg_add_own(&record->frees, 1);
     hg_add_own(&record->bytes_freed, size);
     hg_add_own(&record->usable_freed, usable);
+    hg_visible_departure(hg_glance(&thread->visible), size);
 }
 
 /* Whether `block` is what this thread allocated last; `identity` is its record in glibc's ledger, or

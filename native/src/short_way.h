@@ -75,6 +75,16 @@ HG_INLINE uint32_t hg_short_lifetime(const struct hg_thread *thread, uint64_t wo
         hg_recorder_ticks_since(hg_ledger_unpack(word).birth, thread->clock.now));
 }
 
+/* The line of a block that is about to be freed, by its record; NULL: there is none. If the block is
+ * what the thread allocated last, `last` says so still; if only its address is, no longer. */
+HG_INLINE struct hg_counters *hg_short_line(struct hg_thread *thread, void *block, uint64_t word) {
+    if (thread->last.block == (uintptr_t)block) {
+        if (HG_LIKELY(thread->last.identity == word)) return thread->last.line;
+        thread->last.block = 0;
+    }
+    return hg_sites_line_at(&thread->counters, (uint32_t)(word >> HG_LEDGER_SITE_SHIFT));
+}
+
 /* `block` is about to be given to the real free; `shift` is the ledger's, a constant, and tells
  * glibc from others. False: nothing was done. */
 HG_INLINE bool hg_short_depart(struct hg_thread *thread, const struct hg_frame *frame, void *block,
@@ -86,10 +96,7 @@ HG_INLINE bool hg_short_depart(struct hg_thread *thread, const struct hg_frame *
     if (HG_UNLIKELY(!hg_clock_serves(&thread->clock))) return false;
     bool is_glibc = shift == HG_LEDGER_USUAL_SHIFT;
     if (HG_UNLIKELY(is_glibc && hg_real_is_mmapped(hg_real_size_word(block)))) return false;
-    bool temporary = hg_recorder_is_temporary(thread, block, word);
-    uint32_t site = (uint32_t)(word >> HG_LEDGER_SITE_SHIFT);
-    struct hg_counters *line =
-        temporary ? thread->last.line : hg_sites_line_at(&thread->counters, site);
+    struct hg_counters *line = hg_short_line(thread, block, word);
     uint64_t size = word & (HG_LEDGER_SMALL_LIMIT - 1);
     if (HG_UNLIKELY(!line || !hg_peak_is_own(thread, -(int64_t)size))) return false;
     /* Closing a peak changes nothing that the general way would not, too. */
@@ -97,13 +104,13 @@ HG_INLINE bool hg_short_depart(struct hg_thread *thread, const struct hg_frame *
     if (HG_UNLIKELY(!hg_sites_end_life_quickly(line, hg_short_lifetime(thread, word)))) {
         return false;
     }
-    size_t usable =
-        is_glibc ? hg_real_usable_by(hg_real_size_word(block)) : hg_recorder_usable(thread, block);
+    size_t usable = is_glibc ? hg_real_usable_unmapped(hg_real_size_word(block))
+                             : hg_recorder_usable(thread, block);
     hg_store(record, 0);
     hg_peak_save(line);
     hg_sites_remove(line, size);
     hg_clock_serve(&thread->clock);
-    if (temporary) hg_recorder_count_temporary(thread, line);
+    if (thread->last.block == (uintptr_t)block) hg_recorder_count_temporary(thread, line);
     hg_recorder_count_departure(thread, size, usable);
     hg_peak_fall(thread, size);
     return true;

@@ -33,7 +33,9 @@ HG_INLINE struct hg_counters *hg_sites_line(struct hg_table *shard, uint32_t sit
 HG_GLOBAL struct hg_table g_sites_histograms;
 
 HG_INLINE void hg_sites_tally(uint32_t histogram, uint32_t bucket) {
-    struct hg_histogram *counts = hg_table_at(&g_sites_histograms, histogram);
+    const uint32_t size = sizeof(struct hg_histogram);
+    struct hg_histogram *counts =
+        hg_table_sized_at(&g_sites_histograms, histogram, hg_table_shift(size), size);
     hg_add_own(&counts->bucket[bucket], 1);
 }
 

@@ -7,7 +7,7 @@ _Static_assert(HG_STEP / HG_PAGE == 16, "a bit per page must fit below a step's 
 
 bool hg_table_start(struct hg_table *table, enum hg_kind kind, uint32_t owner, uint32_t record_size,
                     uint32_t max_records) {
-    uint32_t shift = hg_bit_width(HG_STEP / record_size) - 1;
+    uint32_t shift = hg_table_shift(record_size);
     uint32_t max_extents = ((max_records - 1) >> shift) + 1;
     uintptr_t *extents = hg_sys_map_private(max_extents * sizeof *extents);
     if (!extents) return false;

@@ -22,11 +22,21 @@ bool hg_table_start(struct hg_table *table, enum hg_kind kind, uint32_t owner, u
 /* The record at `index`, reserved; NULL when there is no room. */
 void *hg_table_slot(struct hg_table *table, uint32_t index);
 
-/* The record at `index`, which hg_table_slot() has returned before. */
-HG_INLINE void *hg_table_at(const struct hg_table *table, uint32_t index) {
-    uintptr_t extent = hg_load_acquire(&table->extents[index >> table->shift]);
+HG_INLINE uint32_t hg_table_shift(uint32_t record_size) {
+    return hg_bit_width(HG_STEP / record_size) - 1;
+}
+
+/* The record at `index`, which hg_table_slot() has returned before, of a table whose geometry the
+ * compiler may know. */
+HG_INLINE void *hg_table_sized_at(const struct hg_table *table, uint32_t index, uint32_t shift,
+                                  uint32_t record_size) {
+    uintptr_t extent = hg_load_acquire(&table->extents[index >> shift]);
     return (uint8_t *)(extent & ~(uintptr_t)(HG_STEP - 1)) +
-           (size_t)(index & ((1u << table->shift) - 1)) * table->record_size;
+           (size_t)(index & ((1u << shift) - 1)) * record_size;
+}
+
+HG_INLINE void *hg_table_at(const struct hg_table *table, uint32_t index) {
+    return hg_table_sized_at(table, index, table->shift, table->record_size);
 }
 
 #endif

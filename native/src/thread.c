@@ -7,6 +7,7 @@
 #include "recording.h"
 #include "sites.h"
 #include "sys.h"
+#include "usable.h"
 
 #define MAX_THREADS (1u << 20)
 #define SLOTS_TO_ASK 8u        /* per new thread, how many old ones are asked whether they live */
@@ -167,6 +168,7 @@ static void retire_thread(struct hg_thread *slot) {
     publish_stats(slot);
     if (hg_mode_is_light()) hg_tally_detach(slot);
     else hg_peak_flush(slot->record);
+    hg_usable_share(slot);
     struct hg_totals last = totals_of(slot->record);
     add_totals(&g_threads.retired, &last);
     slot->transcript.depth = 0;
@@ -186,6 +188,7 @@ static void move_slot(struct hg_thread *slot, struct hg_thread_record *record) {
     hg_tally_attach(slot);
     slot->last.block = 0;
     slot->next_tick = 0;
+    hg_store(&slot->usable_shared, 0);
     slot->walker.stack_lo = slot->walker.stack_hi = slot->walker.stack_hole = 0;
     __builtin_memset(slot->walker.stats, 0, sizeof slot->walker.stats);
 }
@@ -196,7 +199,11 @@ struct hg_thread *hg_threads_attach(void) {
     hg_sys_thread_name(name);
     struct hg_thread *first = hg_load_acquire(&g_threads.slots[0]);
     if (first && hg_mode_is_light()) hg_tally_go_threaded(first);
-    else if (first) hg_peak_go_threaded(hg_load_acquire(&first->record));
+    else if (first) {
+        hg_store(&first->visible, &first->unseen);
+        hg_usable_go_threaded(first);
+        hg_peak_go_threaded(hg_load_acquire(&first->record));
+    }
 
     struct hg_thread_record *record = new_record(name);
     struct hg_thread *slot = record ? claim_dead(pid, tid, name) : NULL;
@@ -205,6 +212,7 @@ struct hg_thread *hg_threads_attach(void) {
         tls_thread = &g_refused_thread;
         return NULL;
     }
+    slot->visible = first ? &slot->unseen : &g_visible;
     record->shard = slot->shard_number;
     hg_store_release(&record->tid, tid);
     move_slot(slot, record);

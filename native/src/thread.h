@@ -14,6 +14,7 @@
 #include "table.h"
 #include "tally.h"
 #include "transcript.h"
+#include "visible.h"
 #include "walk.h"
 
 #define HG_MAX_SHARDS 65536u
@@ -39,6 +40,7 @@ struct hg_last {
 struct hg_thread {
     uint64_t state;
     struct hg_thread_record *record;
+    struct hg_visible *visible; /* where its events are counted for a debugger */
     struct hg_thread_clock clock;
     struct hg_last last;
     struct hg_table counters;
@@ -49,8 +51,10 @@ struct hg_thread {
     uint32_t shard_number;
     uint32_t generation;   /* of modules, when what follows was last known to be valid */
     uint64_t next_tick;    /* ns since start: look at the timeline then */
+    int64_t usable_shared; /* usable.c: bytes in use that the shared total knows of */
     uint64_t shared_since; /* peak.c: when this thread began to count its shared events */
     uint32_t shared_events;
+    struct hg_visible unseen; /* of a thread among others */
     struct hg_ledger_view views[HG_LEDGER_VIEWS];
     struct hg_recall recall;
     struct hg_walker walker;
@@ -72,7 +76,7 @@ HG_INLINE uintptr_t hg_thread_entered_at(const struct hg_thread *thread) {
 /* Inside a hook called at stack pointer `sp`, a multiple of 8, or READY again with 0. */
 HG_INLINE void hg_thread_be(struct hg_thread *thread, enum hg_thread_state state, uintptr_t sp) {
     /* Release: whoever takes over a dead thread's slot sees all that it wrote. */
-    hg_store_release(&thread->state, sp | state);
+    hg_store_release(&thread->state, sp + state);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 

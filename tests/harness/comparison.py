@@ -113,7 +113,11 @@ def total_differences(source: HeapSource, heap: Heap) -> list[str]:
         "peak": (totals.peak_bytes, heap.peak_bytes),
         "slack": (totals.slack_bytes, heap.slack_bytes),
     }
-    return [f"{name}: recorded {a}, true {b}" for name, (a, b) in pairs.items() if a != b]
+    found = [f"{name}: recorded {a}, true {b}" for name, (a, b) in pairs.items() if a != b]
+    peak, true = totals.usable_peak_bytes, heap.usable_peak_bytes
+    if peak is not None and abs(peak - true) > source.losses.usable_peak_error_bytes:
+        found.append(f"usable peak: recorded {peak}, true {true}")
+    return found
 
 
 def differences(source: HeapSource, heap: Heap, key_of: KeyOf) -> list[str]:

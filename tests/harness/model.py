@@ -87,6 +87,8 @@ class Heap:
     )
     live_bytes: int = 0
     peak_bytes: int = 0
+    usable_bytes: int = 0
+    usable_peak_bytes: int = 0
     peak_index: int = -1  # of the event that first reached it
     unknown_frees: int = 0
     # Per thread: the block of its last allocation, as long as that is alive.
@@ -107,12 +109,14 @@ class Heap:
                 self.sites[event.site].moved += is_moved
                 self.sites[event.site].in_place += not is_moved
         self.peak_bytes = max(self.peak_bytes, self.live_bytes)
+        self.usable_peak_bytes = max(self.usable_peak_bytes, self.usable_bytes)
 
     def _insert(self, event: Event, block: Block) -> None:
         site, thread = self.sites[block.site], self.threads[event.thread]
         self.blocks[event.new] = block
         self._last[event.thread] = event.new
         self.live_bytes += block.size
+        self.usable_bytes += block.usable
         site.allocations += 1
         site.bytes += block.size
         site.live_blocks += 1
@@ -130,6 +134,7 @@ class Heap:
             return None
         site, thread = self.sites[block.site], self.threads[event.thread]
         self.live_bytes -= block.size
+        self.usable_bytes -= block.usable
         site.frees += 1
         site.bytes_freed += block.size
         site.live_blocks -= 1

@@ -69,6 +69,28 @@ def test_the_walk_through_the_tutorial(cli: Cli, tmp_path: Path) -> None:
     assert "make_struct19" in shown
 
 
+@pytest.mark.parametrize("target", ["live", "core"])
+def test_totals_by_name(tmp_path: Path, target: str) -> None:
+    """No extension, no casts: what malloc_tracer's text prints as TOTAL_ALLOCS."""
+    executable = program("hello_world").path()
+    names = ["allocs", "allocated_bytes", "frees", "freed_bytes"]
+    with Waiting([executable], tmp_path) as running:
+        running.line()
+        core = running.gcore()
+        of = [executable, core] if target == "core" else ["-p", running.pid]
+        words = [word for name in names for word in ("-ex", f"print heapglass_total_{name}")]
+        shown = subprocess.run(
+            ["gdb", "-q", "-nx", "-batch", *words, *map(str, of)],
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_SECONDS,
+            check=True,
+        ).stdout
+    values = [int(value) for value in re.findall(r"^\$\d+ = (\d+)$", shown, re.MULTILINE)]
+    asked = (100 << 20) + (10 << 20) + 19 + 500 + 300
+    assert values == [5, asked, 1, 300]
+
+
 @pytest.mark.parametrize("is_stripped", [False, True])
 @pytest.mark.parametrize("target", ["live", "core"])
 def test_all_commands(cli: Cli, tmp_path: Path, target: str, is_stripped: bool) -> None:  # noqa: FBT001

@@ -58,6 +58,7 @@ class Totals:
     reallocs: int
     usable_live_bytes: int  # what the allocator set aside for the live blocks
     live_unit: LiveUnit = LiveUnit.REQUESTED
+    usable_peak_bytes: int | None = None  # the most it ever had set aside; None: not known
 
     @property
     def slack_bytes(self) -> int:
@@ -101,6 +102,7 @@ class Losses:
     reason: str  # "" while recording
     since_ns: int  # when the last step down was, since start
     peak_error_bytes: int  # how far the peak may be below the truth
+    usable_peak_error_bytes: int = 0  # likewise, of `Totals.usable_peak_bytes`, either way
 
     def events(self, kind: LossKind) -> int:
         return next((loss.events for loss in self.items if loss.kind is kind), 0)

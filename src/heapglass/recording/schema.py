@@ -11,6 +11,7 @@ from heapglass.recording.layout import Bytes, Layout, Nested, Number, Numbers
 
 MAGIC = 0x0A736C6770616568
 FORMAT_VERSION = 2
+USABLE_PEAK_SINCE = 3  # the version that brought header.usable_peak
 
 PAGE = 4096
 STEP = 65536
@@ -341,7 +342,10 @@ class Header(Layout):
     peak_ns = _u64()
     peak_error_bytes = _u64()
     live_flushed = _i64(align=64)
-    live_reserved = Numbers("Q", 7)
+    usable_shared = _i64()
+    usable_peak = _u64()
+    usable_peak_error = _u64()
+    live_reserved = Numbers("Q", 4)
     losses = Numbers("Q", LOSS_SLOTS)
     executable = Bytes(512)
     working_directory = Bytes(512)

@@ -68,7 +68,16 @@ def totals(image: Image) -> Totals:
         reallocs=sums.reallocs,
         usable_live_bytes=sums.usable_live_bytes,
         live_unit=LiveUnit.USABLE if sums.counts_usable else LiveUnit.REQUESTED,
+        usable_peak_bytes=_usable_peak(image.header, sums),
     )
+
+
+def _usable_peak(header: schema.Header, sums: Sums) -> int | None:
+    if sums.counts_usable:
+        return sums.peak_bytes
+    if header.version < schema.USABLE_PEAK_SINCE:
+        return None
+    return max(header.usable_peak, sums.usable_live_bytes)
 
 
 def losses(image: Image) -> Losses:
@@ -81,6 +90,7 @@ def losses(image: Image) -> Losses:
         reason=step_down_reason(header),
         since_ns=header.ladder_ns,
         peak_error_bytes=header.peak_error_bytes,
+        usable_peak_error_bytes=header.usable_peak_error,
     )
 
 

@@ -109,6 +109,8 @@ def process_document(process: Process) -> Document:
 def totals_document(totals: Totals, peak_difference_bytes: int | None) -> Document:
     document = asdict(totals)
     document["peak_time"] = document.pop("peak_time_ns") / 1e9
+    if totals.usable_peak_bytes is None:
+        del document["usable_peak_bytes"]
     return {
         **document,
         "slack_bytes": totals.slack_bytes,
