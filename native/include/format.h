@@ -249,7 +249,8 @@ struct hg_histogram {
 /* The ledger: one 8-byte record per granule (header.granule_shift) of heap, at the granule in
  * which a live block starts:  size:16 | half:1 | birth:25 | site:22 (low bits first). `half` is 1
  * when the block starts in the middle of its granule. Zero: no block starts here. Blocks
- * of 64 KiB and more, sampled blocks, and blocks at addresses above 2^47, are in LARGE. */
+ * of 64 KiB and more, sampled blocks, blocks at addresses above 2^47, tiny ones where two may start in a
+ * granule, and a few others are in LARGE. */
 #define HG_LEDGER_SIZE_BITS 16u
 #define HG_LEDGER_HALF_BITS 1u
 #define HG_LEDGER_BIRTH_BITS 25u

@@ -13,16 +13,16 @@
 #include "release.h"
 #include "short_way.h"
 
-/* The exported function `name`, the head of its hook proper, and what that is where no event can
- * begin with the short way. While recording is paused an allocation is a jump to the real one; what
- * is freed may have been recorded before. */
-#define HOOK(type, name, general, parameters, arguments, is_passed_on)              \
+/* The exported function `name`, the head of its hook proper, and what that is above other allocators
+ * than glibc's. While recording is paused an allocation is a jump to the real one; what is freed may
+ * have been recorded before. */
+#define HOOK(type, name, other, parameters, arguments, is_passed_on)                \
     static HG_NOINLINE type exact_##name parameters;                                \
     HG_EXPORT type name parameters {                                                \
         uint32_t mode = hg_mode();                                                  \
         if (HG_LIKELY(mode == HG_MODE_EXACT)) return exact_##name arguments;        \
         if (mode == HG_MODE_SAMPLED) return hg_light_##name arguments;              \
-        if (mode == HG_MODE_GENERAL) return general arguments;                      \
+        if (mode == HG_MODE_OTHER) return other arguments;                          \
         if (mode == HG_MODE_PAUSED && (is_passed_on)) return g_real.name arguments; \
         return hg_other_##name arguments;                                           \
     }                                                                               \
@@ -84,21 +84,48 @@ HG_INLINE void *record(void *block, size_t size, const struct hg_frame *frame) {
     return block;
 }
 
-static HG_NOINLINE void *malloc_generally(size_t size) {
-    const struct hg_frame *frame = FRAME();
-    ALLOCATE(g_real.malloc(size), size);
+/* Other allocators may call us while they work. */
+HG_INLINE struct hg_thread *begin_other(const struct hg_frame *frame) {
+    struct hg_thread *thread = tls_thread;
+    if (HG_UNLIKELY(!hg_recorder_is_ready(thread))) return NULL;
+    hg_thread_be(thread, HG_THREAD_IN_ALLOCATOR, hg_frame_sp(frame));
+    return thread;
 }
 
-HOOK(void *, malloc, malloc_generally, (size_t size), (size), true) {
+HG_INLINE void *record_other(struct hg_thread *thread, void *block, size_t size,
+                             const struct hg_frame *frame) {
+    if (HG_LIKELY(block != NULL)) {
+        hg_thread_be(thread, HG_THREAD_IN_RECORDER, hg_frame_sp(frame));
+        switch (hg_short_allocated_other(thread, frame, block, size)) {
+        case HG_SHORT_NO: return record_generally(block, size);
+        case HG_SHORT_RAISE: return raise_again(block);
+        case HG_SHORT_DONE: break;
+        }
+    }
+    hg_recorder_leave(thread);
+    return block;
+}
+
+static HG_NOINLINE void *other_malloc(size_t size) {
+    const struct hg_frame *frame = FRAME();
+    struct hg_thread *thread = begin_other(frame);
+    if (HG_UNLIKELY(!thread)) return hg_slow_malloc(size);
+    return record_other(thread, g_real.malloc(size), size, frame);
+}
+
+HOOK(void *, malloc, other_malloc, (size_t size), (size), true) {
     return record(g_real.malloc(size), size, FRAME());
 }
 
-static HG_NOINLINE void *calloc_generally(size_t count, size_t size) {
+static HG_NOINLINE void *other_calloc(size_t count, size_t size) {
     const struct hg_frame *frame = FRAME();
-    ALLOCATE(g_real.calloc(count, size), count * size); /* overflow gives NULL */
+    struct hg_thread *thread = begin_other(frame);
+    if (HG_UNLIKELY(!thread)) return hg_slow_calloc(count, size);
+    size_t bytes = count * size; /* overflow gives NULL */
+    return record_other(thread, g_real.calloc(count, size), bytes, frame);
 }
 
-HOOK(void *, calloc, calloc_generally, (size_t count, size_t size), (count, size), true) {
+HOOK(void *, calloc, other_calloc, (size_t count, size_t size), (count, size), true) {
     size_t bytes = count * size;
     return record(g_real.calloc(count, size), bytes, FRAME());
 }
@@ -117,11 +144,23 @@ static void release(struct hg_thread *thread, void *block, const struct hg_frame
     hg_recorder_leave(thread);
 }
 
+static bool departs_other(struct hg_thread *thread, const struct hg_frame *frame, void *block) {
+    hg_thread_be(thread, HG_THREAD_IN_RECORDER, hg_frame_sp(frame));
+    return hg_short_depart(thread, frame, block, HG_LEDGER_OTHER_SHIFT);
+}
+
 void hg_release(void *block, const struct hg_frame *frame) {
     if (!block) return;
     struct hg_thread *thread = hg_recorder_enter(frame, false);
-    if (HG_LIKELY(thread)) release(thread, block, frame);
-    else release_unknown(block);
+    if (!thread) {
+        release_unknown(block);
+    } else if (hg_mode() == HG_MODE_OTHER && departs_other(thread, frame, block)) {
+        hg_thread_be(thread, HG_THREAD_IN_ALLOCATOR, hg_frame_sp(frame));
+        g_real.free(block);
+        hg_recorder_leave(thread);
+    } else {
+        release(thread, block, frame);
+    }
 }
 
 static HG_NOINLINE void free_generally(void *block) {
@@ -134,7 +173,19 @@ static HG_NOINLINE void free_entered(void *block) {
     KEEP_FRAME();
 }
 
-HOOK(void, free, free_generally, (void *block), (block), hg_light_is_unknown(block)) {
+static HG_NOINLINE void other_free(void *block) {
+    const struct hg_frame *frame = FRAME();
+    struct hg_thread *thread = tls_thread;
+    if (HG_UNLIKELY(!block || !hg_recorder_is_ready(thread))) return free_generally(block);
+    hg_thread_be(thread, HG_THREAD_IN_RECORDER, hg_frame_sp(frame));
+    if (HG_UNLIKELY(!hg_short_depart(thread, frame, block, HG_LEDGER_OTHER_SHIFT)))
+        return free_entered(block);
+    hg_thread_be(thread, HG_THREAD_IN_ALLOCATOR, hg_frame_sp(frame));
+    g_real.free(block);
+    hg_recorder_leave(thread);
+}
+
+HOOK(void, free, other_free, (void *block), (block), hg_light_is_unknown(block)) {
     const struct hg_frame *frame = FRAME();
     struct hg_thread *thread = tls_thread;
     if (HG_UNLIKELY(!block || !hg_recorder_is_ready(thread))) return free_generally(block);
@@ -181,7 +232,7 @@ HOOK(int, posix_memalign, exact_posix_memalign, (void **out, size_t alignment, s
 HG_INLINE void free_any(void *block) {
     uint32_t mode = hg_mode();
     if (HG_LIKELY(mode == HG_MODE_EXACT)) exact_free(block);
-    else if (mode == HG_MODE_GENERAL) free_generally(block);
+    else if (mode == HG_MODE_OTHER) other_free(block);
     else if (mode == HG_MODE_SAMPLED) hg_light_free(block);
     else hg_other_free(block); /* paused too */
 }

@@ -19,7 +19,7 @@ bool hg_large_start(void) {
 
 static struct hg_large *slot_at(uint32_t segment, uintptr_t address, uint32_t step) {
     uint64_t slots = FIRST_SLOTS << segment;
-    uint64_t h = (address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 20;
+    uint64_t h = (address >> 3) * UINT64_C(0x9e3779b97f4a7c15) >> 20;
     return &hg_load_acquire(&g_large.segments[segment])[(h + step) & (slots - 1)];
 }
 

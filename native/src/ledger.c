@@ -26,6 +26,7 @@ struct hg_ledger g_ledger;
 
 bool hg_ledger_start(uint32_t granule_shift) {
     g_ledger.granule_shift = granule_shift;
+    g_ledger.least = (uint32_t)hg_ledger_least(granule_shift);
     g_ledger.suspect = false;
     g_ledger.leaves = g_ledger.parts = 0;
     g_ledger.group = 0;
@@ -123,11 +124,17 @@ static HG_NOINLINE uint64_t *reserve_slow(uintptr_t address) {
     return leaf + index;
 }
 
+/* Whether a granule's record tells of another block than the one at `address`: next to a tiny one. */
+static bool is_neighbour(uintptr_t address, uint64_t word) {
+    return HG_UNLIKELY(g_ledger.least) && !hg_ledger_is_at(HG_LEDGER_OTHER_SHIFT, address, word);
+}
+
 /* What still stands in the shadow although the allocator hands the address out: a block whose free
- * went unseen. */
-HG_INLINE struct hg_block replace(uint64_t *record) {
+ * went unseen. A tiny block's neighbour is none of that. */
+HG_INLINE struct hg_block replace(uint64_t *record, uintptr_t address, uint64_t size) {
     uint64_t old = record ? hg_load(record) : 0;
     if (HG_LIKELY(!old)) return (struct hg_block){0};
+    if (size < g_ledger.least && is_neighbour(address, old)) return (struct hg_block){0};
     hg_store(record, 0);
     return hg_ledger_unpack(old);
 }
@@ -145,10 +152,15 @@ void hg_ledger_suspect(void) {
     hg_store(&g_ledger.suspect, true);
 }
 
+bool hg_ledger_put_apart(uintptr_t address, struct hg_block block, struct hg_block *replaced) {
+    *replaced = replace(hg_ledger_find(address), address, block.size);
+    return put_large(address, block, replaced);
+}
+
 bool hg_ledger_put(uintptr_t address, struct hg_block block, struct hg_block *replaced) {
     uint64_t *record = hg_ledger_find(address);
-    *replaced = replace(record);
-    if (HG_UNLIKELY(block.size >= HG_LEDGER_SMALL_LIMIT || !is_coverable(address))) {
+    *replaced = replace(record, address, block.size);
+    if (HG_UNLIKELY(!hg_ledger_is_shadowed(block.size) || !is_coverable(address))) {
         return put_large(address, block, replaced);
     }
     if (HG_UNLIKELY(hg_load(&g_ledger.suspect)) && !replaced->site)
@@ -161,7 +173,7 @@ bool hg_ledger_put(uintptr_t address, struct hg_block block, struct hg_block *re
 struct hg_block hg_ledger_take(uintptr_t address) {
     uint64_t *record = hg_ledger_find(address);
     uint64_t old = record ? hg_load(record) : 0;
-    if (HG_UNLIKELY(!old)) return hg_large_take(address);
+    if (HG_UNLIKELY(!old || is_neighbour(address, old))) return hg_large_take(address);
     hg_store(record, 0);
     return hg_ledger_unpack(old);
 }

@@ -38,6 +38,7 @@ HG_INLINE struct hg_block hg_ledger_unpack(uint64_t word) {
 
 struct hg_ledger {
     uint32_t granule_shift;
+    uint32_t least; /* hg_ledger_least() of it */
     uintptr_t **upper;
     bool suspect;    /* a free went unseen: see hg_ledger_suspect() */
     uint32_t leaves; /* made so far */
@@ -49,7 +50,17 @@ HG_GLOBAL struct hg_ledger g_ledger;
 
 /* glibc's granule, and that of all other allocators: constants, so that the shifts below are too. */
 #define HG_LEDGER_USUAL_SHIFT 5u
-#define HG_LEDGER_OTHER_SHIFT 3u
+#define HG_LEDGER_OTHER_SHIFT 4u
+
+/* Other allocators' smallest blocks are 8 bytes apart, so two may start in one granule; larger ones
+ * never do. What may be so small stands among the large blocks: it is rare, and a shadow twice as
+ * dense would cost every program twice the memory. */
+#define HG_LEDGER_TINY 8u
+
+/* The smallest size that the shadow takes. */
+HG_INLINE uint64_t hg_ledger_least(uint32_t shift) {
+    return shift == HG_LEDGER_OTHER_SHIFT ? HG_LEDGER_TINY + 1 : 0;
+}
 
 /* A birth code where it stands in a record. */
 HG_INLINE uint64_t hg_ledger_birth_bits(uint32_t birth) {
@@ -67,6 +78,11 @@ HG_INLINE uint64_t hg_ledger_word(uint32_t shift, uintptr_t address, uint64_t si
 HG_INLINE uint64_t hg_ledger_pack_by(uint32_t shift, uintptr_t address, struct hg_block block) {
     return hg_ledger_word(shift, address, block.size, hg_ledger_birth_bits(block.birth),
                           block.site);
+}
+
+/* Whether the block that the record of an address tells of starts at that very address. */
+HG_INLINE bool hg_ledger_is_at(uint32_t shift, uintptr_t address, uint64_t word) {
+    return (address >> (shift - 1) & 1) == (word >> HG_LEDGER_SIZE_BITS & 1);
 }
 
 HG_INLINE uint32_t hg_ledger_index_by(uint32_t shift, uintptr_t address) {
@@ -141,12 +157,21 @@ HG_INLINE uint64_t *hg_ledger_find(uintptr_t address) {
     return hg_ledger_find_by(g_ledger.granule_shift, address);
 }
 
-/* Fresh ledger for an allocator whose blocks start at least 1 << granule_shift apart. */
+/* Whether blocks of this size stand in the shadow, not among the large ones. */
+HG_INLINE bool hg_ledger_is_shadowed(uint64_t size) {
+    return size < HG_LEDGER_SMALL_LIMIT && size >= g_ledger.least;
+}
+
+/* Fresh ledger for an allocator of whose blocks at most one starts in 1 << granule_shift bytes, but for
+ * tiny ones. */
 bool hg_ledger_start(uint32_t granule_shift);
 
 /* Enter a block. False: no room. *replaced is the block that still stood at this address (its
  * free was not seen), site 0 if none. */
 bool hg_ledger_put(uintptr_t address, struct hg_block block, struct hg_block *replaced);
+
+/* The same, among the large blocks whatever its size. */
+bool hg_ledger_put_apart(uintptr_t address, struct hg_block block, struct hg_block *replaced);
 
 /* A free went unseen (it came from a signal handler inside a hook): from now on every put looks for
  * what still stands at its address also among the large blocks. */

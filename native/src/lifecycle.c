@@ -181,6 +181,8 @@ static void warm_up_allocator(void) {
     void *block = g_real.malloc(1);
     if (block) g_real.usable_size(block);
     g_real.free(block);
+    if (!g_was_recording)
+        hg_real_learn_classes(); /* a forked child may find the loader's lock taken */
 }
 
 /* The calling thread moved the phase to STARTING. */

@@ -158,9 +158,9 @@ HG_INLINE struct hg_thread *start_carefully(const struct hg_frame *frame, size_t
     return thread;
 }
 
-HG_INLINE void *end_carefully(struct hg_thread *thread, void *block, size_t size) {
+HG_INLINE void *end_carefully(struct hg_thread *thread, void *block, size_t size, size_t usable) {
     if (HG_LIKELY(block != NULL)) {
-        size_t usable = g_real.usable_size(block);
+        if (HG_UNLIKELY(!usable)) usable = g_real.usable_size(block);
         bool settles = hg_tally_add(&thread->tally, thread->record, size, usable);
         if (HG_UNLIKELY(settles)) hg_tally_settle(thread);
     }
@@ -168,8 +168,9 @@ HG_INLINE void *end_carefully(struct hg_thread *thread, void *block, size_t size
     return block;
 }
 
-/* What an allocating hook jumps to. The crowd's form minds everything: see light_way.h. */
-#define ALLOCATE(name, parameters, arguments, bytes)                            \
+/* What an allocating hook jumps to. The crowd's form minds everything: see light_way.h. `usable` is what
+ * is known of that before, or 0. */
+#define ALLOCATE(name, parameters, arguments, bytes, usable)                    \
     void *hg_slow_##name parameters {                                           \
         const struct hg_frame *frame = FRAME();                                 \
         struct hg_thread *thread = hg_recorder_enter(frame, true);              \
@@ -186,7 +187,7 @@ HG_INLINE void *end_carefully(struct hg_thread *thread, void *block, size_t size
     static void *careful_##name parameters {                                    \
         struct hg_thread *thread = start_carefully(FRAME(), (bytes));           \
         if (!thread) return hg_slow_##name arguments;                           \
-        return end_carefully(thread, g_real.name arguments, (bytes));           \
+        return end_carefully(thread, g_real.name arguments, (bytes), (usable)); \
     }                                                                           \
     void *hg_other_##name parameters {                                          \
         uint32_t mode = hg_mode();                                              \
@@ -196,12 +197,13 @@ HG_INLINE void *end_carefully(struct hg_thread *thread, void *block, size_t size
         return hg_slow_##name arguments;                                        \
     }
 
-ALLOCATE(malloc, (size_t size), (size), size)
-ALLOCATE(calloc, (size_t number, size_t size), (number, size), number *size)
-ALLOCATE(aligned_alloc, (size_t alignment, size_t size), (alignment, size), size)
-ALLOCATE(memalign, (size_t alignment, size_t size), (alignment, size), size)
-ALLOCATE(valloc, (size_t size), (size), size)
-ALLOCATE(pvalloc, (size_t size), (size), size)
+ALLOCATE(malloc, (size_t size), (size), size, hg_real_class(size))
+ALLOCATE(calloc, (size_t number, size_t size), (number, size), number *size,
+         hg_real_class(number *size))
+ALLOCATE(aligned_alloc, (size_t alignment, size_t size), (alignment, size), size, 0)
+ALLOCATE(memalign, (size_t alignment, size_t size), (alignment, size), size, 0)
+ALLOCATE(valloc, (size_t size), (size), size, 0)
+ALLOCATE(pvalloc, (size_t size), (size), size, 0)
 
 static HG_NOINLINE int hg_slow_posix_memalign(void **out, size_t alignment, size_t size) {
     const struct hg_frame *frame = FRAME();

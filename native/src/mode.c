@@ -51,9 +51,14 @@ static void note(uint32_t word, enum hg_change_reason reason, uint32_t cost_ppm)
 
 /* ---- the word ----------------------------------------------------------------------------------- */
 
+static uint32_t exact_word(void) {
+    if (hg_load(&g_is_short_way_open)) return HG_MODE_EXACT;
+    return hg_load(&g_is_other_way_open) ? HG_MODE_OTHER : HG_MODE_GENERAL;
+}
+
 /* The shortest way of sampling is where a block's usable size is the word in front of it. */
 static uint32_t word_for(uint32_t shift) {
-    if (!hg_mode_is_light()) return g_is_short_way_open ? HG_MODE_EXACT : HG_MODE_GENERAL;
+    if (!hg_mode_is_light()) return exact_word();
     if (!shift) return HG_MODE_THOROUGH;
     if (!g_real_has_size_word) return HG_MODE_CAREFUL;
     return hg_load(&g_modes.is_crowded) ? HG_MODE_CROWDED : HG_MODE_SAMPLED;
@@ -107,7 +112,10 @@ void hg_mode_crowd(void) {
     replace(HG_MODE_SAMPLED, HG_MODE_CROWDED);
 }
 
-void hg_mode_generalise(void) { replace(HG_MODE_EXACT, HG_MODE_GENERAL); }
+void hg_mode_generalise(void) {
+    replace(HG_MODE_EXACT, HG_MODE_GENERAL);
+    replace(HG_MODE_OTHER, HG_MODE_GENERAL);
+}
 
 void hg_mode_change(uint32_t shift, enum hg_change_reason reason, uint32_t cost_ppm) {
     uint32_t before = hg_load(&g_modes.normal), after = word_for(shift);

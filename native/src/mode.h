@@ -15,7 +15,8 @@ enum hg_mode_word {
     HG_MODE_OFF = 5,
     HG_MODE_CAREFUL = 7, /* sampled, above an allocator that may call itself through us */
     HG_MODE_CROWDED = 6, /* sampled, where there is more to mind than one thread's samples */
-    HG_MODE_GENERAL = 8, /* exact, but no event can begin with the short way */
+    HG_MODE_OTHER = 8,   /* exact, by the short way of other allocators than glibc's */
+    HG_MODE_GENERAL = 9, /* exact, but no event may take a short way */
 };
 
 struct hg_mode_page {
@@ -26,7 +27,7 @@ HG_GLOBAL struct hg_mode_page g_mode;
 HG_INLINE uint32_t hg_mode(void) { return hg_glance(&g_mode.word); }
 
 HG_INLINE bool hg_mode_is_exact(uint32_t word) {
-    return word == HG_MODE_EXACT || word == HG_MODE_GENERAL;
+    return word == HG_MODE_EXACT || word == HG_MODE_OTHER || word == HG_MODE_GENERAL;
 }
 
 /* Whether the recording counts what is live in usable bytes and takes the light hooks: it samples,
@@ -48,7 +49,7 @@ void hg_mode_change(uint32_t shift, enum hg_change_reason reason, uint32_t cost_
 /* There is a second thread, or a block that was recorded exactly: from now on sampling minds that. */
 void hg_mode_crowd(void);
 
-/* The short way is closed for good: see hg_ledger_suspect(). */
+/* The short ways are closed for good: see hg_ledger_suspect(). */
 void hg_mode_generalise(void);
 
 /* Nothing is recorded, until resumed. Pauses do not nest. */

@@ -17,18 +17,20 @@ typedef void *(*function)();
 
 /* X(name, parameters, arguments): what allocates, ... */
 #define NEWS(X)                                                                              \
-    X(_Znwm, (size_t size), (size), g_real.malloc(size))                                     \
-    X(_Znam, (size_t size), (size), g_real.malloc(size))                                     \
-    X(_ZnwmRKSt9nothrow_t, (size_t size, const void *tag), (size, tag), g_real.malloc(size)) \
-    X(_ZnamRKSt9nothrow_t, (size_t size, const void *tag), (size, tag), g_real.malloc(size)) \
+    X(_Znwm, (size_t size), (size), g_real.malloc(size), report_plain)                       \
+    X(_Znam, (size_t size), (size), g_real.malloc(size), report_plain)                       \
+    X(_ZnwmRKSt9nothrow_t, (size_t size, const void *tag), (size, tag), g_real.malloc(size), \
+      report_plain)                                                                          \
+    X(_ZnamRKSt9nothrow_t, (size_t size, const void *tag), (size, tag), g_real.malloc(size), \
+      report_plain)                                                                          \
     X(_ZnwmSt11align_val_t, (size_t size, size_t align), (size, align),                      \
-      g_real.memalign(align, size))                                                          \
+      g_real.memalign(align, size), hg_light_report)                                         \
     X(_ZnamSt11align_val_t, (size_t size, size_t align), (size, align),                      \
-      g_real.memalign(align, size))                                                          \
+      g_real.memalign(align, size), hg_light_report)                                         \
     X(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *tag),      \
-      (size, align, tag), g_real.memalign(align, size))                                      \
+      (size, align, tag), g_real.memalign(align, size), hg_light_report)                     \
     X(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *tag),      \
-      (size, align, tag), g_real.memalign(align, size))
+      (size, align, tag), g_real.memalign(align, size), hg_light_report)
 
 /* ... and what frees. */
 #define DELETES(X)                                                                            \
@@ -91,14 +93,24 @@ __attribute__((constructor)) static void look_up(void) {
 /* Without any C++ runtime to hand on to, memory still has to come from somewhere. */
 HG_INLINE bool is_ours(uint32_t number) { return hg_load(&g_are_allocators) || !next(number); }
 
+static void report_plain(struct hg_thread *thread, const struct hg_frame *frame, void *block,
+                         size_t size) {
+    if (!thread || !block || hg_mode() != HG_MODE_OTHER) {
+        hg_light_report(thread, frame, block, size);
+        return;
+    }
+    hg_recorder_allocated_plainly(thread, frame, block, size);
+    hg_recorder_leave(thread);
+}
+
 /* Each is a jump: on to the runtime's, or to a function that is the hook proper, in its place. */
-#define NEW(name, parameters, arguments, call)                                        \
+#define NEW(name, parameters, arguments, call, report)                                \
     static HG_NOINLINE void *own##name parameters {                                   \
         const struct hg_frame *frame = FRAME();                                       \
         bool is_paused = hg_mode() == HG_MODE_PAUSED;                                 \
         struct hg_thread *thread = is_paused ? NULL : hg_recorder_enter(frame, true); \
         void *block = call;                                                           \
-        hg_light_report(thread, frame, block, size);                                  \
+        report(thread, frame, block, size);                                           \
         if (block || !next(NUMBER_##name)) return block;                              \
         return ((void *(*)parameters)next(NUMBER_##name))arguments;                   \
     }                                                                                 \

@@ -4,6 +4,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 
+#include "ledger.h"
+
 #define ARENA_BYTES (64u << 10)
 
 static struct {
@@ -16,7 +18,7 @@ static struct {
     bool is_glibc;
     uint32_t granule_shift;
     const void *base; /* where the object was loaded */
-} g_allocator = {.object = "", .granule_shift = 3};
+} g_allocator = {.object = "", .granule_shift = HG_LEDGER_OTHER_SHIFT};
 
 /* Sizes stand in front of arena blocks, for realloc and malloc_usable_size. */
 struct arena_header {
@@ -178,8 +180,8 @@ static void learn_allocator(void) {
     bool known = dladdr((void *)g_real.malloc, &info) && info.dli_fname;
     g_allocator.object = known ? info.dli_fname : "";
     g_allocator.is_glibc = ends_with_libc(g_allocator.object);
-    /* glibc's smallest chunk is 32 bytes; jemalloc, tcmalloc and mimalloc have 8-byte classes. */
-    g_allocator.granule_shift = g_allocator.is_glibc ? 5 : 3;
+    g_allocator.granule_shift =
+        g_allocator.is_glibc ? HG_LEDGER_USUAL_SHIFT : HG_LEDGER_OTHER_SHIFT;
     g_real_has_size_word = g_allocator.is_glibc;
     g_allocator.base = known ? info.dli_fbase : NULL;
 }
@@ -206,6 +208,31 @@ void hg_real_resolve(void) {
     if (real.malloc && real.calloc && real.realloc && real.free) g_real = real;
     learn_allocator();
     g_resolving = false;
+}
+
+uint16_t g_real_classes[HG_REAL_CLASSED / 8 + 1];
+
+static bool is_jemalloc(void) {
+    static const char name[] = "libjemalloc";
+    uint32_t matched = 0;
+    for (const char *c = g_allocator.object; *c; c++) {
+        matched = *c == name[matched] ? matched + 1 : *c == name[0];
+        if (!name[matched]) return true;
+    }
+    return false;
+}
+
+/* jemalloc says what it would set aside. (tcmalloc does too, but its realloc leaves blocks in classes
+ * that are not their size's.) Known by name: dlsym would allocate for what it does not find. */
+void hg_real_learn_classes(void) {
+    if (!is_jemalloc()) return;
+    size_t (*would_be)(size_t, int) = (size_t (*)(size_t, int))dlsym(RTLD_NEXT, "nallocx");
+    if (!would_be) return;
+    for (size_t i = 1; i <= HG_REAL_CLASSED / 8; i++) {
+        size_t usable = would_be(8 * i, 0);
+        bool is_one_class = would_be(8 * i - 7, 0) == usable;
+        g_real_classes[i] = is_one_class && usable <= UINT16_MAX ? (uint16_t)usable : 0;
+    }
 }
 
 uintptr_t hg_real_base(void) { return (uintptr_t)g_allocator.base; }

@@ -41,7 +41,8 @@ void *hg_real_leave_arena(void *pointer, size_t size);
 bool hg_real_is_glibc(void);
 /* Where the object that holds the real malloc was loaded. */
 uintptr_t hg_real_base(void);
-/* How far apart blocks start at least, as a power of two. */
+/* The ledger's granule, as a power of two: glibc's smallest chunk is 32 bytes; jemalloc, tcmalloc and
+ * mimalloc have 8-byte classes, see HG_LEDGER_TINY. */
 uint32_t hg_real_granule_shift(void);
 /* The file that the real malloc is in. */
 const char *hg_real_object(void);
@@ -69,6 +70,18 @@ HG_INLINE size_t hg_real_usable_by_word(const void *block) {
     }
     return usable;
 }
+
+/* What jemalloc sets aside for malloc and calloc, by the size asked for: it is the same for all sizes up
+ * to a multiple of 8. 0: not known, the block has to be asked. */
+#define HG_REAL_CLASSED 4096u
+HG_GLOBAL uint16_t g_real_classes[HG_REAL_CLASSED / 8 + 1];
+
+HG_INLINE size_t hg_real_class(size_t size) {
+    return HG_LIKELY(size <= HG_REAL_CLASSED) ? g_real_classes[(size + 7) / 8] : 0;
+}
+
+/* Learn them, once the allocator can be called. */
+void hg_real_learn_classes(void);
 
 /* Bytes the allocator set aside for a live block. */
 HG_INLINE size_t hg_real_usable(void *block) {

@@ -2,6 +2,7 @@
 
 #include "clock.h"
 #include "locate.h"
+#include "mode.h"
 #include "modules.h"
 #include "peak.h"
 #include "real.h"
@@ -35,6 +36,21 @@ static HG_NOINLINE void free_unseen(struct hg_thread *thread, struct hg_block bl
     hg_recorder_count_departure(thread, block.size, 0); /* who knows how much was set aside */
 }
 
+/* Whether the block is not what the short way takes those in the shadow for: of jemalloc's class for its
+ * size. Aligned ones may be of another. */
+static bool is_apart(struct hg_thread *thread, void *block, size_t size) {
+    if (HG_LIKELY(g_real_has_size_word)) return false;
+    size_t expected = hg_real_class(size);
+    return expected && expected != hg_recorder_usable(thread, block);
+}
+
+static bool put(struct hg_thread *thread, void *address, struct hg_block block,
+                struct hg_block *replaced) {
+    if (HG_UNLIKELY(is_apart(thread, address, block.size)))
+        return hg_ledger_put_apart((uintptr_t)address, block, replaced);
+    return hg_ledger_put((uintptr_t)address, block, replaced);
+}
+
 /* Enter a block into ledger and line; NULL, with the loss counted, when there is no room. */
 static struct hg_counters *enter_block(struct hg_thread *thread, void *address,
                                        struct hg_block block, uint64_t now_ns) {
@@ -44,7 +60,7 @@ static struct hg_counters *enter_block(struct hg_thread *thread, void *address,
         hg_threads_lose(thread, HG_LOSS_COUNTERS_FULL);
         return NULL;
     }
-    bool entered = hg_ledger_put((uintptr_t)address, block, &replaced);
+    bool entered = put(thread, address, block, &replaced);
     if (HG_UNLIKELY(replaced.site)) free_unseen(thread, replaced, now_ns);
     if (HG_LIKELY(entered)) return line;
     hg_threads_lose(thread, HG_LOSS_LEDGER_FULL);
@@ -69,15 +85,6 @@ static HG_NOINLINE void arrive(struct hg_thread *thread, struct hg_counters *lin
     after_event(thread, entry.size, now);
 }
 
-/* The short way with another allocator than glibc's. */
-static bool allocated_shortly(struct hg_thread *thread, const struct hg_frame *frame, void *block,
-                              size_t size) {
-    size_t usable = hg_recorder_usable(thread, block);
-    enum hg_short way = hg_short_arrive(thread, frame, block, size, usable, HG_LEDGER_OTHER_SHIFT);
-    if (HG_UNLIKELY(way == HG_SHORT_RAISE)) hg_peak_raise_again(thread->clock.now);
-    return way != HG_SHORT_NO;
-}
-
 /* The rest of the short way, once the stack is known. */
 static bool entered_shortly(struct hg_thread *thread, void *block, size_t size, uint32_t site,
                             struct hg_counters *line) {
@@ -87,7 +94,7 @@ static bool entered_shortly(struct hg_thread *thread, void *block, size_t size, 
         if (HG_UNLIKELY(hg_real_is_mmapped(word))) return false;
         way = hg_short_enter(thread, block, size, hg_real_usable_by(word), HG_LEDGER_USUAL_SHIFT,
                              site, line);
-    } else if (hg_glance(&g_is_other_way_open)) {
+    } else if (hg_glance(&g_is_other_way_open) && !is_apart(thread, block, size)) {
         way = hg_short_enter(thread, block, size, hg_recorder_usable(thread, block),
                              HG_LEDGER_OTHER_SHIFT, site, line);
     }
@@ -98,7 +105,6 @@ static bool entered_shortly(struct hg_thread *thread, void *block, size_t size, 
 void hg_recorder_allocated(struct hg_thread *thread, const struct hg_frame *frame, void *block,
                            size_t size) {
     hg_thread_become(thread, HG_THREAD_IN_RECORDER);
-    if (hg_glance(&g_is_other_way_open) && allocated_shortly(thread, frame, block, size)) return;
     hg_threads_note(thread, HG_STAT_GENERAL, 1);
     uint64_t now = event_time(thread);
     struct hg_block entry = {size, hg_locate_site(thread, frame, now), hg_clock_birth(now)};
@@ -112,6 +118,16 @@ void hg_recorder_allocated(struct hg_thread *thread, const struct hg_frame *fram
     if (HG_UNLIKELY(!line)) return;
     hg_ledger_look_at(thread->views, (uintptr_t)block);
     arrive(thread, line, block, entry);
+}
+
+void hg_recorder_allocated_plainly(struct hg_thread *thread, const struct hg_frame *frame,
+                                   void *block, size_t size) {
+    hg_thread_become(thread, HG_THREAD_IN_RECORDER);
+    enum hg_short way = hg_mode() == HG_MODE_OTHER
+                            ? hg_short_allocated_other(thread, frame, block, size)
+                            : HG_SHORT_NO;
+    if (way == HG_SHORT_RAISE) hg_peak_raise_again(thread->clock.now);
+    if (way == HG_SHORT_NO) hg_recorder_allocated(thread, frame, block, size);
 }
 
 struct hg_taken hg_recorder_take(struct hg_thread *thread, void *block) {
@@ -157,8 +173,6 @@ void hg_recorder_freed(struct hg_thread *thread, const struct hg_frame *frame, v
 
 bool hg_recorder_freeing(struct hg_thread *thread, const struct hg_frame *frame, void *block) {
     hg_thread_become(thread, HG_THREAD_IN_RECORDER);
-    bool is_other = hg_glance(&g_is_other_way_open);
-    if (is_other && hg_short_depart(thread, frame, block, HG_LEDGER_OTHER_SHIFT)) return true;
     hg_threads_note(thread, HG_STAT_GENERAL, 1);
     struct hg_taken taken = hg_recorder_take(thread, block);
     hg_ledger_look_at(thread->views, (uintptr_t)block);
@@ -212,7 +226,7 @@ void hg_recorder_resized(struct hg_thread *thread, const struct hg_frame *frame,
 void hg_recorder_kept(struct hg_thread *thread, void *block, const struct hg_taken *taken) {
     struct hg_block replaced;
     hg_thread_become(thread, HG_THREAD_IN_RECORDER);
-    if (!hg_ledger_put((uintptr_t)block, taken->block, &replaced)) {
+    if (!put(thread, block, taken->block, &replaced)) {
         hg_threads_lose(thread, HG_LOSS_LEDGER_FULL);
     }
 }

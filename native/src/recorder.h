@@ -38,6 +38,10 @@ HG_INLINE void hg_recorder_leave(struct hg_thread *thread) {
 void hg_recorder_allocated(struct hg_thread *thread, const struct hg_frame *frame, void *block,
                            size_t size);
 
+/* The same of a block that malloc gave, or would have given: by a short way, if there is one. */
+void hg_recorder_allocated_plainly(struct hg_thread *thread, const struct hg_frame *frame,
+                                   void *block, size_t size);
+
 /* `block` is about to be given to the real free. Must come first: afterwards another thread may own
  * the address. False: nothing is known of it. */
 bool hg_recorder_freeing(struct hg_thread *thread, const struct hg_frame *frame, void *block);
@@ -74,6 +78,12 @@ HG_INLINE size_t hg_recorder_usable(struct hg_thread *thread, void *block) {
     size_t usable = hg_real_usable(block);
     hg_thread_become(thread, HG_THREAD_IN_RECORDER);
     return usable;
+}
+
+/* The same for a block of malloc's or calloc's, or one in the shadow: see enter_block(). */
+HG_INLINE size_t hg_recorder_usable_by(struct hg_thread *thread, void *block, size_t size) {
+    size_t known = hg_real_class(size);
+    return HG_LIKELY(known) ? known : hg_recorder_usable(thread, block);
 }
 
 /* Ticks since a birth. Another thread's reading of the clock may be a little newer. */

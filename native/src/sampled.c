@@ -85,7 +85,7 @@ static void count_removed(struct hg_thread *thread, size_t usable) {
 }
 
 static bool is_in_open_table(const struct hg_block *block) {
-    return hg_stacks_sample_shift(block->site) || block->size >= HG_LEDGER_SMALL_LIMIT;
+    return hg_stacks_sample_shift(block->site) || !hg_ledger_is_shadowed(block->size);
 }
 
 /* A block leaves the record: it was freed, at `now_ns`, or realloc made another of it. */

@@ -28,7 +28,8 @@ HG_INLINE enum hg_short hg_short_enter(struct hg_thread *thread, void *block, si
                                        size_t usable, uint32_t shift, uint32_t site,
                                        struct hg_counters *line) {
     /* Blocks of no size do not raise the total, and may so end a rise: see hg_peak_before(). */
-    if (HG_UNLIKELY(size - 1 >= HG_LEDGER_SMALL_LIMIT - 1)) return HG_SHORT_NO;
+    uint64_t least = hg_ledger_least(shift) ? hg_ledger_least(shift) : 1;
+    if (HG_UNLIKELY(size - least >= HG_LEDGER_SMALL_LIMIT - least)) return HG_SHORT_NO;
     const struct hg_ledger_view *view = hg_ledger_view(thread->views, shift, (uintptr_t)block);
     if (HG_UNLIKELY(!hg_ledger_is_in_view(view, shift, (uintptr_t)block))) return HG_SHORT_NO;
     uint64_t *record = hg_ledger_viewed(view, shift, (uintptr_t)block);
@@ -68,6 +69,14 @@ HG_INLINE enum hg_short hg_short_allocated(struct hg_thread *thread, const struc
                            HG_LEDGER_USUAL_SHIFT);
 }
 
+/* ... which is another. */
+HG_INLINE enum hg_short hg_short_allocated_other(struct hg_thread *thread,
+                                                 const struct hg_frame *frame, void *block,
+                                                 size_t size) {
+    return hg_short_arrive(thread, frame, block, size, hg_recorder_usable_by(thread, block, size),
+                           HG_LEDGER_OTHER_SHIFT);
+}
+
 /* The bucket of a block's lifetime, told by its record. */
 HG_INLINE uint32_t hg_short_lifetime(const struct hg_thread *thread, uint64_t word) {
     if (HG_LIKELY((word & HG_LEDGER_BIRTH_MASK) == thread->clock.birth)) return 0;
@@ -95,6 +104,7 @@ HG_INLINE bool hg_short_depart(struct hg_thread *thread, const struct hg_frame *
     if (HG_UNLIKELY(!word || hg_modules_is_loader(frame->pc))) return false;
     if (HG_UNLIKELY(!hg_clock_serves(&thread->clock))) return false;
     bool is_glibc = shift == HG_LEDGER_USUAL_SHIFT;
+    if (HG_UNLIKELY(!is_glibc && !hg_ledger_is_at(shift, (uintptr_t)block, word))) return false;
     if (HG_UNLIKELY(is_glibc && hg_real_is_mmapped(hg_real_size_word(block)))) return false;
     struct hg_counters *line = hg_short_line(thread, block, word);
     uint64_t size = word & (HG_LEDGER_SMALL_LIMIT - 1);
@@ -105,7 +115,7 @@ HG_INLINE bool hg_short_depart(struct hg_thread *thread, const struct hg_frame *
         return false;
     }
     size_t usable = is_glibc ? hg_real_usable_unmapped(hg_real_size_word(block))
-                             : hg_recorder_usable(thread, block);
+                             : hg_recorder_usable_by(thread, block, size);
     hg_store(record, 0);
     hg_peak_save(line);
     hg_sites_remove(line, size);

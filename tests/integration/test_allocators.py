@@ -30,6 +30,14 @@ def test_preloaded_after_us(bench: Bench, name: str, allocator: str) -> None:
     assert allocator in recording.recorder.allocator
 
 
+@pytest.mark.parametrize("name", ["usable", "odd_alignment", "realloc_corners", "peak"])
+def test_as_the_witness_saw_it(bench: Bench, name: str) -> None:
+    """To the byte, also of what jemalloc set aside, though it is not asked for it each time."""
+    setting = under_heapglass()
+    setting = replace(setting, preload=[*setting.preload, ALLOCATORS["jemalloc"]])
+    assert bench.witnessed(program(name).argv(), setting) == []
+
+
 @pytest.mark.parametrize("allocator", ALLOCATORS)
 def test_linked(bench: Bench, allocator: str) -> None:
     path = compiled(SOURCES / "peak.c", ALLOCATORS[allocator])

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from harness.allocators import allocators
 from harness.bench import Bench
 from harness.comparison import block_differences, histogram_differences, site_differences
 from harness.consistency import contradictions
 from harness.model import Heap, replay
 from harness.programs import program
+from harness.running import Setting, under_heapglass
 from harness.scripts import (
     Step,
     events_of,
@@ -27,15 +30,18 @@ from harness.scripts import (
 from heapglass.model import HeapSource
 
 DRIVER = program("driver")
+ALLOCATORS = allocators()
 PEAK = ("peak_bytes", "peak_blocks")
 LARGEST = 3 << 20
 FIRST = Step(0, "m", 99, 0, 0, 1, 0)  # a process that never allocates has no recording
 
 
-def perform(bench: Bench, order: str, script: Sequence[Step]) -> tuple[HeapSource, Heap]:
+def perform(
+    bench: Bench, order: str, script: Sequence[Step], setting: Setting | None = None
+) -> tuple[HeapSource, Heap]:
     here = bench.fresh("steps")
     log = here / "log"
-    run = bench.record(DRIVER.argv((order, written(script, here / "script"), str(log))))
+    run = bench.record(DRIVER.argv((order, written(script, here / "script"), str(log))), setting)
     assert (run.outcome.status, run.outcome.stderr) == (0, b""), run.outcome
     return run.recording, replay(events_of(script, log))
 
@@ -82,6 +88,20 @@ def test_free_running_threads_lose_nothing_but_the_order(bench: Bench, seed: int
     script = with_barriers(random_steps(seed, 20_000, threads=8), threads=8, rounds=10)
     source, heap = perform(bench, "free", script)
     assert all_differences(source, heap, racing=8) == []
+
+
+@pytest.mark.parametrize("allocator", ALLOCATORS)
+def test_other_allocators_and_tiny_blocks(bench: Bench, allocator: str) -> None:
+    """Theirs may lie 8 bytes apart, two in one granule of the ledger."""
+    setting = under_heapglass()
+    setting = replace(setting, preload=[*setting.preload, ALLOCATORS[allocator]])
+    script = [
+        step if number % 3 == 0 else step._replace(size=step.size % 20)
+        for number, step in enumerate(random_steps(5, 20_000, threads=1))
+    ]
+    source, heap = perform(bench, "ordered", script, setting)
+    assert sum(block.size <= 8 for block in heap.blocks.values()) > 10
+    assert all_differences(source, heap) == []
 
 
 @pytest.mark.parametrize("order", ["ordered", "free"])

@@ -155,6 +155,28 @@ static void replaces_small_blocks_unasked(void) {
     check_same(hg_ledger_take(0x10010), (struct hg_block){0});
 }
 
+/* Blocks of at most 8 bytes may share a granule of 16, with each other and with one that starts in its
+ * middle. */
+static void tiny_neighbours(void) {
+    struct hg_block first = {8, 7, 1}, second = {1, 8, 2}, wide = {9, 9, 3}, none = {0}, replaced;
+    start_ledger(HG_LEDGER_OTHER_SHIFT);
+    CHECK(hg_ledger_put(0x10000, first, &replaced));
+    CHECK(hg_ledger_put(0x10008, second, &replaced));
+    check_same(replaced, none);
+    check_same(hg_ledger_take(0x10000), first);
+    check_same(hg_ledger_take(0x10000), none);
+    CHECK(hg_ledger_put(0x10000, first, &replaced));
+    check_same(hg_ledger_take(0x10008), second);
+    CHECK(hg_ledger_put(0x10008, wide, &replaced));
+    check_same(replaced, none);
+    check_same(hg_ledger_take(0x10000), first);
+    CHECK(hg_ledger_put(0x10000, first, &replaced));
+    check_same(replaced, none);
+    check_same(hg_ledger_take(0x10008), wide);
+    check_same(hg_ledger_take(0x10008), none);
+    check_same(hg_ledger_take(0x10000), first);
+}
+
 static void extremes(void) {
     static const uint64_t sizes[] = {0, 1, 65535, 65536, UINT64_MAX};
     start_ledger(3);
@@ -297,6 +319,7 @@ int main(void) {
     reset_options();
     RUN(random_operations);
     RUN(replaces_small_blocks_unasked);
+    RUN(tiny_neighbours);
     RUN(extremes);
     RUN(reserves_only_what_is_used);
     RUN(grown_heaps_come_in_groups);

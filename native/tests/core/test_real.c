@@ -81,7 +81,7 @@ static void names_the_allocator(void) {
     CHECK(strstr(hg_real_object(), ".so") != NULL);
     CHECK(hg_real_base() != 0);
     CHECK_EQUAL(hg_real_is_glibc(), !SANITIZED);
-    CHECK_EQUAL(hg_real_granule_shift(), SANITIZED ? 3 : 5);
+    CHECK_EQUAL(hg_real_granule_shift(), SANITIZED ? 4 : 5);
     CHECK(ends_with_libc("/lib/x86_64-linux-gnu/libc.so.6"));
     CHECK(ends_with_libc("libc.so.6"));
     CHECK(!ends_with_libc("/lib/libc.so.6.1"));
