@@ -11,7 +11,6 @@ from heapglass.recording.layout import Bytes, Layout, Nested, Number, Numbers
 
 MAGIC = 0x0A736C6770616568
 FORMAT_VERSION = 2
-USABLE_PEAK_SINCE = 3  # the version that brought header.usable_peak
 
 PAGE = 4096
 STEP = 65536

@@ -31,6 +31,8 @@ from heapglass.recording.threads import Sums, read_threads
 if TYPE_CHECKING:
     from heapglass.recording.image import Image
 
+_USABLE_PEAK_SINCE = 3  # the version that brought header.usable_peak
+
 
 def process(image: Image) -> Process:
     header = image.header
@@ -75,7 +77,7 @@ def totals(image: Image) -> Totals:
 def _usable_peak(header: schema.Header, sums: Sums) -> int | None:
     if sums.counts_usable:
         return sums.peak_bytes
-    if header.version < schema.USABLE_PEAK_SINCE:
+    if header.version < _USABLE_PEAK_SINCE:
         return None
     return max(header.usable_peak, sums.usable_live_bytes)
 
