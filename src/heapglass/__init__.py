@@ -1,3 +1,26 @@
-"""heapglass: which call stacks own the memory of any native program, exactly and live."""
+"""heapglass: which call stacks own the memory of any native program, exactly and live.
+
+For notebooks: `heapglass.open("server.heapglass")`. Everything is imported when it is first used:
+this file is on the way of every `heapglass run`.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from heapglass.notebook import Heap
 
 __version__ = "0.1.0"
+__all__ = ["__version__", "open"]
+
+
+def open(source: str | PathLike[str] | int) -> Heap:  # noqa: A001 (as in `gzip.open`)
+    """Open a recording or a core at a path, or the recording of the running process of that id.
+
+    Raises a `heapglass.errors.HeapglassError` of one sentence when there is nothing to see.
+    """
+    from heapglass.notebook import open_heap  # noqa: PLC0415 (not needed by `run`)
+
+    return open_heap(source)

@@ -4,6 +4,8 @@ HeapglassError            one clear sentence, an exit code, never a traceback
 ├── RecordingError        a file that is no recording, is corrupt, or is of a newer version
 ├── CoreError             a file that is no core, or a core without a trace of heapglass
 ├── LogError              a text log that cannot be read, or says nothing about allocations
+├── ExportError           the output cannot be written
+├── MissingLibraryError   what was asked for needs a library that is not installed
 ├── LaunchError           the program cannot be started or cannot be recorded (125, 126, 127)
 └── UsageError            the command line does not make sense (2)
 """
@@ -27,6 +29,14 @@ class CoreError(HeapglassError):
 
 class LogError(HeapglassError):
     """The text log cannot be read."""
+
+
+class ExportError(HeapglassError):
+    """The output cannot be written."""
+
+
+class MissingLibraryError(HeapglassError):
+    """An optional library is not installed."""
 
 
 class LaunchError(HeapglassError):

@@ -72,8 +72,16 @@ class SymbolTable:
 
     def find(self, address: int) -> str:
         """The raw name of the innermost function over the address, "" when there is none."""
+        function = self.find_function(address)
+        return function[0] if function else ""
+
+    def find_function(self, address: int) -> tuple[str, int] | None:
+        """The same with the address that the function starts at."""
         self._sort()
         at = bisect_right(self._starts, address) - 1
         while at >= 0 and self._ends[at] <= address:
             at = self._around[at]
-        return name_at(self._strings, self._names[at]).decode("utf-8", "replace") if at >= 0 else ""
+        if at < 0:
+            return None
+        name = name_at(self._strings, self._names[at]).decode("utf-8", "replace")
+        return name, self._starts[at]

@@ -1,0 +1,197 @@
+"""`heapglass export`: a recording for other tools."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from heapglass.analysis.filters import parse_filter
+from heapglass.cli.arguments import add_wrapper_option, chosen_plumbing, size_argument
+from heapglass.cli.progress import ProgressLine
+from heapglass.cli.source import open_source
+from heapglass.errors import UsageError
+from heapglass.export.destination import check_directory, check_file, make_directory, open_file
+from heapglass.export.extract import Extract
+from heapglass.export.formats import FORMATS, Format, Trait
+from heapglass.export.making import TABLES
+from heapglass.export.metric import Metric
+from heapglass.text import printable
+from heapglass.units import format_count
+from heapglass.views.extract import ExtractQuery, build_extract
+
+NAME = "export"
+HELP = "write a recording in a format of other tools: pprof, speedscope, massif, Parquet, ..."
+
+_DESCRIPTION = """\
+Writes what a recording or a core holds in a format that other tools read. The
+output is a file in the current directory, named after SOURCE, or what -o says.
+Losses and approximations are told on the standard error, and in the output
+where the format has a place for them."""
+_EXAMPLES = """\
+examples:
+  heapglass export --list
+  heapglass export -F pprof s.heapglass && go tool pprof -http : s.pb.gz
+  heapglass export -F massif -o - s.heapglass >m && ms_print m
+  heapglass export -F collapsed --metric leaked -o - s.heapglass | flamegraph.pl
+  heapglass export -F csv --table sites --filter module:libssl s.heapglass"""
+
+_STDOUT = "-"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = _DESCRIPTION
+    parser.epilog = _EXAMPLES
+    parser.add_argument(
+        "source",
+        metavar="SOURCE",
+        nargs="?",
+        help="a recording made by 'heapglass run', or a core",
+    )
+    parser.add_argument("--list", action="store_true", help="list the formats and tables")
+    parser.add_argument(
+        "-F", "--format", choices=list(FORMATS), metavar="FORMAT", help=", ".join(FORMATS)
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        help="the file to write, the directory for formats of several tables, or - for the"
+        " standard output",
+    )
+    parser.add_argument("-f", "--force", action="store_true", help="replace OUT if it is there")
+    parser.add_argument(
+        "--metric",
+        choices=[metric.value for metric in Metric],
+        metavar="METRIC",
+        help="what sites are ordered by, and the value where the format has one: live, peak,"
+        " allocated, leaked, temporary or allocations (default: live while the process runs, peak"
+        " when it has ended)",
+    )
+    parser.add_argument(
+        "--table",
+        choices=list(TABLES),
+        metavar="TABLE",
+        help="csv, parquet: only this table, as one file",
+    )
+    parser.add_argument(
+        "--filter",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="only sites with TEXT on their stacks, as in 'heapglass table'",
+    )
+    parser.add_argument(
+        "--min",
+        type=size_argument,
+        default=0,
+        metavar="SIZE",
+        help="only sites of at least SIZE, such as 64k or 1.5MiB, of the metric",
+    )
+    add_wrapper_option(parser)
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    path: Path | None  # None: the standard output
+    is_directory: bool
+
+
+def main(args: argparse.Namespace) -> int:
+    if args.list:
+        _print_list()
+        return 0
+    chosen = _format(args)
+    target = _target(args, chosen)
+    with ProgressLine() as progress:
+        progress.say("reading, and naming the functions")
+        opened = open_source(args.source)
+        extract = build_extract(opened.heap, opened.names, _query(args))
+        if target.is_directory:
+            _write_tables(extract, chosen, target.path or Path(), progress)
+        else:
+            progress.say(f"writing {chosen.name}")
+            _write_one(extract, chosen, target.path, args.table)
+    _tell(extract, target.path)
+    return 0
+
+
+def _print_list() -> None:
+    width = max(map(len, FORMATS))
+    for known in FORMATS.values():
+        print(f"{known.name:{width}}  {known.help}")
+    print(f"\ntables of csv, parquet and json: {', '.join(TABLES)}")
+
+
+def _format(args: argparse.Namespace) -> Format:
+    if args.source is None or args.format is None:
+        raise UsageError("give a SOURCE and a --format; 'heapglass export --list' lists those")
+    chosen = FORMATS[args.format]
+    if args.table and Trait.TABLES not in chosen.traits:
+        raise UsageError(f"{chosen.name} has no tables: --table is for csv and parquet")
+    return chosen
+
+
+def _query(args: argparse.Namespace) -> ExtractQuery:
+    return ExtractQuery(
+        metric=Metric(args.metric) if args.metric else None,
+        filters=tuple(parse_filter(text) for text in args.filter),
+        min_bytes=args.min,
+        plumbing=chosen_plumbing(args),
+    )
+
+
+def _target(args: argparse.Namespace, chosen: Format) -> _Target:
+    """Checked before any work is done for it."""
+    is_directory = Trait.TABLES in chosen.traits and not args.table
+    if args.output == _STDOUT:
+        if is_directory:
+            raise UsageError(f"{chosen.name} has several tables: choose one with --table")
+        if Trait.BINARY in chosen.traits and sys.stdout.isatty():
+            raise UsageError(f"{chosen.name} is not for terminals: use -o FILE, or a pipe")
+        return _Target(None, is_directory=False)
+    path = Path(args.output) if args.output else _default_path(args, chosen)
+    files = [path / f"{name}.{chosen.suffix}" for name in TABLES] if is_directory else [path]
+    if is_directory:
+        check_directory(path)
+    for file in files:
+        check_file(file, is_forced=args.force)
+    return _Target(path, is_directory)
+
+
+def _default_path(args: argparse.Namespace, chosen: Format) -> Path:
+    stem = Path(args.source).name.removesuffix(".heapglass")
+    table = f"{args.table}." if args.table else ""
+    return Path(f"{stem}.{table}{chosen.suffix}")
+
+
+def _write_one(extract: Extract, chosen: Format, out: Path | None, table: str | None) -> None:
+    with open_file(out) if out else nullcontext(sys.stdout.buffer) as file:
+        if table:
+            chosen.load().write_table(TABLES[table](extract), file)
+        else:
+            chosen.load().write(extract, file)
+        file.flush()
+
+
+def _write_tables(
+    extract: Extract, chosen: Format, directory: Path, progress: ProgressLine
+) -> None:
+    make_directory(directory)
+    for number, (name, make) in enumerate(TABLES.items()):
+        progress.step(number, len(TABLES), name)
+        with open_file(directory / f"{name}.{chosen.suffix}") as file:
+            chosen.load().write_table(make(extract), file)
+
+
+def _tell(extract: Extract, written: Path | None) -> None:
+    """Beside the output: that may be the standard one."""
+    for caveat in extract.caveats:
+        print(f"heapglass: {printable(caveat)}", file=sys.stderr)
+    if written is None:
+        return
+    count = len(extract.sites)
+    sites = f"{format_count(count)} site{'' if count == 1 else 's'}"
+    print(f"heapglass: wrote {sites} to {printable(str(written))}", file=sys.stderr)

@@ -1,0 +1,43 @@
+"""The table of formats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Flag, auto
+from importlib import import_module
+from typing import Any
+
+
+class Trait(Flag):
+    NONE = 0
+    BINARY = auto()  # nothing for a terminal
+    TABLES = auto()  # one file per table
+    METRIC = auto()  # one value per stack: which one can be chosen
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    name: str
+    suffix: str
+    help: str
+    traits: Trait = Trait.NONE
+
+    def load(self) -> Any:  # noqa: ANN401 (a module)
+        """Its module, imported when it is asked for."""
+        return import_module(f"heapglass.export.{self.name}")
+
+
+FORMATS = {
+    known.name: known
+    for known in (
+        Format("pprof", "pb.gz", "profile.proto for pprof and all that read it", Trait.BINARY),
+        Format("speedscope", "speedscope.json", "flame graphs for speedscope"),
+        Format("collapsed", "folded", "one stack a line, for flame graph scripts", Trait.METRIC),
+        Format("massif", "massif", "for ms_print and massif-visualizer"),
+        Format("trace", "trace.json", "the timeline for Perfetto and chrome://tracing"),
+        Format("pmem", "pmem.log", "snapshots in the layout of pmem's log"),
+        Format("parquet", "parquet", "tables for DuckDB and others", Trait.BINARY | Trait.TABLES),
+        Format("csv", "csv", "the same tables as text", Trait.TABLES),
+        Format("json", "json", "the same tables in one document"),
+    )
+}

@@ -1,0 +1,239 @@
+"""How each table comes from an extract: `TABLES` has them all by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from operator import attrgetter
+
+import numpy as np
+
+from heapglass.analysis.source_hash import source_hashes
+from heapglass.analysis.stacks import responsible_frame
+from heapglass.export import tables
+from heapglass.export.changes import iterate_changes
+from heapglass.export.extract import Extract, command_text
+from heapglass.export.table import Column, Table, Text
+from heapglass.model import Frame, FrameAddress, SiteTable
+from heapglass.model.tables import I64
+from heapglass.text import printable
+
+
+def make_totals(extract: Extract) -> tables.Totals:
+    heap = extract.heap
+    process, totals, recorder = heap.process, heap.totals, heap.recorder
+    exit_status = -1 if process.exit_status is None else process.exit_status
+    return tables.Totals(
+        pid=_ints([process.pid]),
+        executable=_texts([process.executable]),
+        command=_texts([command_text(extract)]),
+        host=_texts([process.host]),
+        state=_texts([process.state.value]),
+        exit_status=_ints([exit_status]),
+        started_ns=_ints([process.started_wall_ns]),
+        duration_ns=_ints([process.duration_ns]),
+        mode=_texts([recorder.mode]),
+        sample_bytes=_ints([recorder.sample_bytes]),
+        live_unit=_texts([totals.live_unit.value]),
+        peak_error_bytes=_ints([heap.losses.peak_error_bytes]),
+        **{name: _ints([getattr(totals, name)]) for name in _TOTALS},
+    )
+
+
+_TOTALS = (
+    "allocations",
+    "frees",
+    "bytes_allocated",
+    "bytes_freed",
+    "live_blocks",
+    "live_bytes",
+    "peak_bytes",
+    "peak_time_ns",
+    "temporary",
+    "reallocs",
+    "usable_live_bytes",
+)
+
+
+def make_losses(extract: Extract) -> tables.Losses:
+    items = [item for item in extract.heap.losses.items if item.events]
+    return tables.Losses(
+        _texts(item.kind.value for item in items), _ints(item.events for item in items)
+    )
+
+
+def make_caveats(extract: Extract) -> tables.Caveats:
+    return tables.Caveats(_texts(extract.caveats))
+
+
+def make_sites(extract: Extract) -> tables.Sites:
+    ids = extract.sites.id.tolist()
+    stacks = [extract.stacks[site] for site in ids]
+    named = [extract.named(site) for site in ids]
+    frames = [responsible_frame(stack, extract.plumbing) for stack in named]
+    hashes = source_hashes(stacks, extract.heap.modules).tolist()
+    return tables.Sites(
+        **{column.name: getattr(extract.sites, column.name) for column in fields(SiteTable)},
+        function=_texts(frame.function if frame else "" for frame in frames),
+        file=_texts(frame.file if frame else "" for frame in frames),
+        line=_ints(frame.line if frame else 0 for frame in frames),
+        module=_texts(frame.module if frame else "" for frame in frames),
+        depth=_ints(len(stack.frames) for stack in named),
+        cut=_texts(stack.cut.name.lower() if stack.cut else "" for stack in stacks),
+        hash=_texts(f"{value:016x}" for value in hashes),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FrameNumbers:
+    """Frames get their numbers, from 1, as they are met on the stacks: `of` has those of an
+    address, innermost first."""
+
+    of: dict[FrameAddress, range]
+    frames: list[tuple[Frame, int]]  # with the index of the module, -1: none
+
+
+def number_frames(extract: Extract) -> FrameNumbers:
+    numbers = FrameNumbers({}, [])
+    for site in extract.sites.id.tolist():
+        for address in extract.stacks[site].frames:
+            if address not in numbers.of:
+                first = len(numbers.frames) + 1
+                numbers.frames.extend((frame, address.module) for frame in extract.names[address])
+                numbers.of[address] = range(first, len(numbers.frames) + 1)
+    return numbers
+
+
+def make_frames(extract: Extract) -> tables.Frames:
+    numbered = number_frames(extract).frames
+    modules = extract.heap.modules
+    frames = [frame for frame, _ in numbered]
+    return tables.Frames(
+        id=np.arange(1, len(frames) + 1),
+        function=_texts(frame.function for frame in frames),
+        file=_texts(frame.file for frame in frames),
+        line=_ints(frame.line for frame in frames),
+        module=_texts(frame.module for frame in frames),
+        build_id=_texts(
+            modules[module].build_id if 0 <= module < len(modules) else "" for _, module in numbered
+        ),
+        address=_signed(frame.address for frame in frames),
+        offset=_signed(frame.offset for frame in frames),
+        is_inlined=np.array([frame.is_inlined for frame in frames], np.bool_),
+    )
+
+
+def make_stacks(extract: Extract) -> tables.Stacks:
+    numbers = number_frames(extract).of
+    ids = extract.sites.id.tolist()
+    stacks = [
+        [frame for address in extract.stacks[site].frames for frame in numbers[address]]
+        for site in ids
+    ]
+    lengths = _ints(len(stack) for stack in stacks)
+    starts = np.cumsum(lengths) - lengths
+    return tables.Stacks(
+        site=np.repeat(_ints(ids), lengths),
+        depth=np.arange(lengths.sum()) - np.repeat(starts, lengths),
+        frame=_ints(frame for stack in stacks for frame in stack),
+    )
+
+
+def make_blocks(extract: Extract) -> tables.Blocks:
+    blocks = extract.heap.blocks()
+    table = tables.Blocks(
+        blocks.address.view(np.int64),
+        blocks.size,
+        blocks.site,
+        blocks.birth_ns,
+        blocks.sample_bytes,
+    )
+    return table if extract.is_whole else table.take(np.isin(table.site, extract.sites.id))
+
+
+def make_timeline(extract: Extract) -> tables.Points:
+    timeline = extract.heap.timeline()
+    return tables.Points(*(getattr(timeline, column.name) for column in fields(timeline)))
+
+
+def make_snapshots(extract: Extract) -> tables.Changes:
+    parts: list[tuple[Column, ...]] = []
+    for number, change in enumerate(iterate_changes(extract)):
+        count = len(change.site)
+        parts.append(
+            (
+                np.full(count, number),
+                np.full(count, change.time_ns),
+                change.site,
+                change.live_blocks,
+                change.live_bytes,
+                change.allocations,
+                change.bytes_allocated,
+            )
+        )
+    columns = (np.concatenate(part) for part in zip(*parts, strict=True))
+    none = (np.empty(0, np.int64) for _ in fields(tables.Changes))
+    return tables.Changes(*(columns if parts else none))
+
+
+def make_threads(extract: Extract) -> tables.Threads:
+    threads = extract.heap.threads
+    counters = {name: _ints(map(attrgetter(name), threads)) for name in _THREADS}
+    return tables.Threads(name=_texts(thread.name for thread in threads), **counters)
+
+
+_THREADS = (
+    "tid",
+    "first_seen_ns",
+    "last_seen_ns",
+    "allocations",
+    "frees",
+    "bytes_allocated",
+    "bytes_freed",
+    "temporary",
+)
+
+
+def make_modules(extract: Extract) -> tables.Modules:
+    modules = [module for module in extract.heap.modules if module.end]
+    return tables.Modules(
+        id=_ints(module.index for module in modules),
+        path=_texts(module.path for module in modules),
+        build_id=_texts(module.build_id for module in modules),
+        start=_signed(module.start for module in modules),
+        end=_signed(module.end for module in modules),
+        bias=_signed(module.bias for module in modules),
+        is_main=np.array([module.is_main for module in modules], np.bool_),
+    )
+
+
+TABLES: dict[str, Callable[[Extract], Table]] = {
+    "totals": make_totals,
+    "losses": make_losses,
+    "caveats": make_caveats,
+    "sites": make_sites,
+    "stacks": make_stacks,
+    "frames": make_frames,
+    "blocks": make_blocks,
+    "timeline": make_timeline,
+    "snapshots": make_snapshots,
+    "threads": make_threads,
+    "modules": make_modules,
+}
+
+
+def _ints(values: Iterable[int]) -> I64:
+    return np.fromiter(values, np.int64)
+
+
+def _signed(values: Iterable[int]) -> I64:
+    """Addresses, of which those of the kernel's half become negative."""
+    return np.fromiter((value % (1 << 64) for value in values), np.uint64).view(np.int64)
+
+
+def _texts(values: Iterable[str]) -> Text:
+    """Bytes that are no text are escaped: no format of ours has a place for them."""
+    texts = [value if value.isascii() else printable(value) for value in values]
+    column: Text = np.empty(len(texts), np.object_)
+    column[:] = texts
+    return column
