@@ -97,7 +97,8 @@ def frame(
 def site_table(rows: Sequence[Mapping[str, int]]) -> SiteTable:
     columns: dict[str, Any] = {}
     for column in fields(SiteTable):
-        columns[column.name] = np.array([row.get(column.name, 0) for row in rows], dtype=np.int64)
+        dtype = np.float64 if column.name.endswith("_error") else np.int64
+        columns[column.name] = np.array([row.get(column.name, 0) for row in rows], dtype=dtype)
     return SiteTable(**columns)
 
 

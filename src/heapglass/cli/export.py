@@ -23,7 +23,7 @@ from heapglass.units import format_count
 from heapglass.views.extract import ExtractQuery, build_extract
 
 NAME = "export"
-HELP = "write a recording in a format of other tools: pprof, speedscope, massif, Parquet, ..."
+HELP = "write a recording for other tools: pprof, speedscope, massif, Parquet, ..."
 
 _DESCRIPTION = """\
 Writes what a recording or a core holds in a format that other tools read. The

@@ -1,0 +1,138 @@
+"""`heapglass export`: what it asks for, where it writes, what it says."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import pty
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.cli import Cli
+from heapglass.cli import export, main, source
+from heapglass.export.formats import FORMATS, Trait
+from heapglass.export.making import TABLES
+from unit.export.sample import History, heap, sampled_heap
+from unit.fake_source import FakeNames
+
+
+class Exporter:
+    """Runs the command on a made-up heap in an empty directory."""
+
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+    ) -> None:
+        self._monkeypatch = monkeypatch
+        self._capture = capfdbinary
+
+    def __call__(self, *arguments: str, on: History | None = None) -> tuple[int, bytes, str]:
+        opened = source.Opened(on or heap(), FakeNames(on or heap()))
+        self._monkeypatch.setattr(export, "open_source", lambda _argument: opened)
+        code = main.main(["export", *arguments])
+        out, err = self._capture.readouterr()
+        return code, out, err.decode()
+
+
+@pytest.fixture
+def run(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes], tmp_path: Path
+) -> Exporter:
+    monkeypatch.chdir(tmp_path)
+    return Exporter(monkeypatch, capfdbinary)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_has_a_default_name(run: Exporter, name: str) -> None:
+    code, out, err = run("-F", name, "/recordings/app.heapglass")
+    path = Path(f"app.{FORMATS[name].suffix}")
+    assert (code, out) == (0, b"")
+    assert err == f"heapglass: wrote 5 sites to {path}\n"
+    if Trait.TABLES in FORMATS[name].traits:
+        files = {file.name for file in path.iterdir()}
+        assert files == {f"{table}.{FORMATS[name].suffix}" for table in TABLES}
+    else:
+        assert path.stat().st_size > 0
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_nothing_is_overwritten_unasked(run: Exporter, name: str) -> None:
+    assert run("-F", name, "-o", "out", "app.heapglass")[0] == 0
+    code, _, err = run("-F", name, "-o", "out", "app.heapglass")
+    assert code == 2
+    assert "exists already: use --force to replace it" in err
+    assert run("-F", name, "-o", "out", "--force", "app.heapglass")[0] == 0
+
+
+def test_standard_output(run: Exporter) -> None:
+    code, out, err = run("-F", "pprof", "-o", "-", "app.heapglass")
+    assert (code, err) == (0, "")
+    assert b"alloc_space" in gzip.decompress(out)
+    assert run("-F", "csv", "--table", "losses", "-o", "-", "a")[1] == b"kind,events\n"
+    assert json.loads(run("-F", "json", "-o", "-", "a")[1])["totals"][0]["pid"] == 4242
+    assert list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "give a SOURCE and a --format"),
+        (("a",), "give a SOURCE and a --format"),
+        (("-F", "svg", "a"), "invalid choice: 'svg'"),
+        (("-F", "pprof", "--table", "sites", "a"), "pprof has no tables"),
+        (("-F", "csv", "-o", "-", "a"), "choose one with --table"),
+        (("-F", "csv", "--table", "nothing", "a"), "invalid choice: 'nothing'"),
+        (("-F", "json", "--metric", "worst", "a"), "invalid choice: 'worst'"),
+        (("-F", "json", "-o", ".", "a"), ". is a directory"),
+    ],
+)
+def test_what_makes_no_sense(run: Exporter, arguments: tuple[str, ...], words: str) -> None:
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, b"")
+    assert words in err
+    assert err.count("\n") == 1
+
+
+def test_list(run: Exporter) -> None:
+    out = run("--list")[1].decode()
+    assert [line.split()[0] for line in out.splitlines()[: len(FORMATS)]] == list(FORMATS)
+
+
+def test_caveats_are_told(run: Exporter) -> None:
+    code, out, err = run("-F", "collapsed", "-o", "-", "a", on=sampled_heap())
+    assert code == 0
+    assert b"Sampled" not in out
+    assert "heapglass: Sampled once in about 512 KiB" in err
+
+
+def test_filters_and_minimum(run: Exporter) -> None:
+    arguments = ("-F", "collapsed", "-o", "-", "--metric", "allocated", "a")
+    assert len(run(*arguments)[1].splitlines()) == 5
+    assert len(run("--filter", "function:grow", *arguments)[1].splitlines()) == 1
+    assert len(run("--min", "1000", *arguments)[1].splitlines()) == 2
+
+
+def test_binary_formats_are_not_for_terminals(cli: Cli) -> None:
+    leader, terminal = pty.openpty()
+    command = cli.argv("export", "-F", "pprof", "-o", "-", "none.heapglass")
+    done = subprocess.run(
+        command, stdout=terminal, stderr=subprocess.PIPE, env=cli.environment(), check=False
+    )
+    os.close(terminal)
+    os.close(leader)
+    assert done.returncode == 2
+    assert b"pprof is not for terminals: use -o FILE, or a pipe" in done.stderr
+
+
+def test_missing_library_is_a_sentence(
+    run: Exporter, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "duckdb", None)
+    code, _, err = run("-F", "parquet", "--table", "sites", "a")
+    assert code == 1
+    assert err == (
+        "heapglass: this needs duckdb, which is not installed: pip install 'heapglass[parquet]'\n"
+    )
+    assert list(tmp_path.iterdir()) == []
