@@ -9,10 +9,12 @@ more words; the native library computes it too.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from os import fsencode
 from posixpath import basename
 
 import numpy as np
+from numpy.typing import NDArray
 
 from heapglass.model import FrameAddress, Module, Stack
 from heapglass.model.tables import U64
@@ -23,33 +25,39 @@ _ADDRESS_SPACE = 1 << 64
 
 
 def source_hash(stack: Stack, modules: Sequence[Module]) -> int:
-    return int(source_hashes([stack], modules)[0])
+    numbers = range(len(stack.frames))
+    return int(source_hashes([numbers], stack.frames, modules)[0])
 
 
-def source_hashes(stacks: Sequence[Stack], modules: Sequence[Module]) -> U64:
-    """One for each stack. All stacks advance together, frame by frame: there may be millions of
-    frames, and byte by byte is too slow for them."""
+def source_hashes(
+    stacks: Sequence[Sequence[int]], frames: Sequence[FrameAddress], modules: Sequence[Module]
+) -> U64:
+    """One for each stack, whose frames are positions in `frames`. All stacks advance together,
+    frame by frame: there may be millions of frames, and byte by byte is too slow for them."""
     hashes: U64 = np.full(len(stacks), _BASIS)
-    known: dict[FrameAddress, bytes] = {}
-    depth = 0
-    rows = [row for row, stack in enumerate(stacks) if stack.frames]
-    while rows:
-        by_length: dict[int, list[int]] = {}
-        for row in rows:
-            frame = stacks[row].frames[depth]
-            if frame not in known:
-                known[frame] = _frame_bytes(frame, modules)
-            by_length.setdefault(len(known[frame]), []).append(row)
-        for length, group in by_length.items():
-            data = b"".join(known[stacks[row].frames[depth]] for row in group)
-            hashes[group] = _advance(hashes[group], np.frombuffer(data, np.uint8), length)
-        depth += 1
-        rows = [row for row in rows if len(stacks[row].frames) > depth]
+    lengths = np.fromiter(map(len, stacks), np.int64, len(stacks))
+    starts = np.cumsum(lengths) - lengths
+    flat = np.fromiter(chain.from_iterable(stacks), np.int64, int(lengths.sum()))
+    data, size = _matrix([_frame_bytes(frame, modules) for frame in frames])
+    for depth in range(int(lengths.max(initial=0))):
+        rows = np.flatnonzero(lengths > depth)
+        at = flat[starts[rows] + depth]
+        for length in np.unique(size[at]).tolist():
+            some = size[at] == length
+            hashes[rows[some]] = _advance(hashes[rows[some]], data[at[some], :length])
     return hashes
 
 
-def _advance(hashes: U64, data: np.ndarray[tuple[int], np.dtype[np.uint8]], length: int) -> U64:
-    for column in data.reshape(-1, length).T.astype(np.uint64):
+def _matrix(texts: Sequence[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """One row for each, filled up with zeros, and how much of it counts."""
+    size = np.fromiter(map(len, texts), np.int64, len(texts))
+    widest = int(size.max(initial=0))
+    whole = b"".join(text.ljust(widest, b"\0") for text in texts)
+    return np.frombuffer(whole, np.uint8).reshape(len(texts), widest), size
+
+
+def _advance(hashes: U64, data: NDArray[np.uint8]) -> U64:
+    for column in data.T.astype(np.uint64):
         hashes = (hashes ^ column) * _PRIME
     return hashes
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import BinaryIO
 
-from heapglass.export.extract import NO_STACK, Extract, cut_name, frame_name
-from heapglass.model import FrameAddress, Stack
+from heapglass.export.extract import NO_STACK, Extract, Trail, cut_name, frame_name
 
 
 def write(extract: Extract, out: BinaryIO) -> None:
-    known: dict[FrameAddress, str] = {}
+    known: dict[int, str] = {}
     sums: dict[str, int] = {}
     for site, value in extract.values():
         line = _line(extract, extract.stacks[site], known)
@@ -18,15 +17,15 @@ def write(extract: Extract, out: BinaryIO) -> None:
         out.write(f"{line} {value}\n".encode("utf-8", "backslashreplace"))
 
 
-def _line(extract: Extract, stack: Stack, known: dict[FrameAddress, str]) -> str:
+def _line(extract: Extract, stack: Trail, known: dict[int, str]) -> str:
     names = []
     if stack.cut is not None:
         names.append(cut_name(stack.cut))
     elif not stack.frames:
         names.append(NO_STACK)
-    for address in reversed(stack.frames):
-        if address not in known:
-            frames = reversed(extract.names[address])
-            known[address] = ";".join(frame_name(frame).replace(";", ":") for frame in frames)
-        names.append(known[address])
+    for place in reversed(stack.frames):
+        if place not in known:
+            frames = reversed(extract.names[place])
+            known[place] = ";".join(frame_name(frame).replace(";", ":") for frame in frames)
+        names.append(known[place])
     return ";".join(names)

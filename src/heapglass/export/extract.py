@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from posixpath import basename
 
 from heapglass.analysis.plumbing import Plumbing
+from heapglass.analysis.source_hash import source_hashes
 from heapglass.analysis.stacks import NamedStack
 from heapglass.export.metric import MEASURES, Metric
 from heapglass.model import Frame, FrameAddress, HeapSource, Pseudo, SiteTable, Stack
+from heapglass.model.tables import U64
 from heapglass.text import printable
 
 _CUTS = {
@@ -23,13 +25,23 @@ NO_STACK = "[no stack]"
 
 
 @dataclass(frozen=True, slots=True)
+class Trail:
+    """A stack whose frames are numbers, innermost first: see `number_places`."""
+
+    frames: tuple[int, ...]
+    cut: Pseudo | None
+
+
+@dataclass(frozen=True, slots=True)
 class Extract:
-    """`stacks` by site id, `names` for each address on them."""
+    """`stacks` by site id; their frames are positions in `places` and in `names`, which has the
+    frames at each place, the innermost inlined one first."""
 
     heap: HeapSource
     sites: SiteTable
-    stacks: Mapping[int, Stack]
-    names: Mapping[FrameAddress, tuple[Frame, ...]]
+    stacks: Mapping[int, Trail]
+    places: Sequence[FrameAddress]
+    names: Sequence[tuple[Frame, ...]]
     caveats: tuple[str, ...]
     metric: Metric
     is_whole: bool = True  # all sites of the heap were chosen
@@ -37,7 +49,7 @@ class Extract:
 
     def named(self, site: int) -> NamedStack:
         stack = self.stacks[site]
-        frames = (frame for address in stack.frames for frame in self.names[address])
+        frames = (frame for place in stack.frames for frame in self.names[place])
         return NamedStack(tuple(frames), stack.cut)
 
     def values(self, metric: Metric | None = None) -> Iterator[tuple[int, int]]:
@@ -46,6 +58,32 @@ class Extract:
         for site, value in zip(self.sites.id.tolist(), column.tolist(), strict=True):
             if value > 0:
                 yield site, value
+
+
+def number_places(
+    stacks: Iterable[tuple[int, Stack]],
+) -> tuple[dict[int, Trail], list[FrameAddress]]:
+    """The stacks in numbers, and the address that each number stands for.
+
+    There may be millions of frames, and numbers are quick to look up; addresses are not. A source
+    hands out the same object for the same caller again and again, so most are known by that.
+    """
+    numbers: dict[FrameAddress, int] = {}
+    known: dict[int, tuple[int, FrameAddress]] = {}  # by id(); kept, so that none is given twice
+    trails = {}
+    for site, stack in stacks:
+        for address in stack.frames:
+            if id(address) not in known:
+                number = numbers.setdefault(address, len(numbers))
+                known[id(address)] = number, address
+        trails[site] = Trail(tuple([known[id(address)][0] for address in stack.frames]), stack.cut)
+    return trails, list(numbers)
+
+
+def hash_stacks(extract: Extract) -> U64:
+    """The number of each site's stack that is the same from run to run."""
+    stacks = [extract.stacks[site].frames for site in extract.sites.id.tolist()]
+    return source_hashes(stacks, extract.places, extract.heap.modules)
 
 
 def frame_name(frame: Frame) -> str:

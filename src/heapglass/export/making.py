@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import fields
+from itertools import chain
 from operator import attrgetter
 
 import numpy as np
 
-from heapglass.analysis.source_hash import source_hashes
 from heapglass.analysis.stacks import responsible_frame
 from heapglass.export import tables
 from heapglass.export.changes import iterate_changes
-from heapglass.export.extract import Extract, command_text
+from heapglass.export.extract import Extract, command_text, hash_stacks
 from heapglass.export.table import Column, Table, Text
-from heapglass.model import Frame, FrameAddress, SiteTable
+from heapglass.model import FrameAddress, SiteTable
 from heapglass.model.tables import I64
 from heapglass.text import printable
 
@@ -71,7 +71,6 @@ def make_sites(extract: Extract) -> tables.Sites:
     stacks = [extract.stacks[site] for site in ids]
     named = [extract.named(site) for site in ids]
     frames = [responsible_frame(stack, extract.plumbing) for stack in named]
-    hashes = source_hashes(stacks, extract.heap.modules).tolist()
     return tables.Sites(
         **{column.name: getattr(extract.sites, column.name) for column in fields(SiteTable)},
         function=_texts(frame.function if frame else "" for frame in frames),
@@ -80,62 +79,52 @@ def make_sites(extract: Extract) -> tables.Sites:
         module=_texts(frame.module if frame else "" for frame in frames),
         depth=_ints(len(stack.frames) for stack in named),
         cut=_texts(stack.cut.name.lower() if stack.cut else "" for stack in stacks),
-        hash=_texts(f"{value:016x}" for value in hashes),
+        hash=_texts(f"{value:016x}" for value in hash_stacks(extract).tolist()),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class FrameNumbers:
-    """Frames get their numbers, from 1, as they are met on the stacks: `of` has those of an
-    address, innermost first."""
-
-    of: dict[FrameAddress, range]
-    frames: list[tuple[Frame, int]]  # with the index of the module, -1: none
-
-
-def number_frames(extract: Extract) -> FrameNumbers:
-    numbers = FrameNumbers({}, [])
-    for site in extract.sites.id.tolist():
-        for address in extract.stacks[site].frames:
-            if address not in numbers.of:
-                first = len(numbers.frames) + 1
-                numbers.frames.extend((frame, address.module) for frame in extract.names[address])
-                numbers.of[address] = range(first, len(numbers.frames) + 1)
-    return numbers
-
-
 def make_frames(extract: Extract) -> tables.Frames:
-    numbered = number_frames(extract).frames
-    modules = extract.heap.modules
-    frames = [frame for frame, _ in numbered]
+    """In the order of their places, so that the numbers of one place follow each other."""
+    frames = [frame for names in extract.names for frame in names]
+    build_ids = [
+        _build_id(extract, place)
+        for place, names in zip(extract.places, extract.names, strict=True)
+        for _ in names
+    ]
     return tables.Frames(
         id=np.arange(1, len(frames) + 1),
         function=_texts(frame.function for frame in frames),
         file=_texts(frame.file for frame in frames),
         line=_ints(frame.line for frame in frames),
         module=_texts(frame.module for frame in frames),
-        build_id=_texts(
-            modules[module].build_id if 0 <= module < len(modules) else "" for _, module in numbered
-        ),
+        build_id=_texts(build_ids),
         address=_signed(frame.address for frame in frames),
         offset=_signed(frame.offset for frame in frames),
         is_inlined=np.array([frame.is_inlined for frame in frames], np.bool_),
     )
 
 
+def _build_id(extract: Extract, place: FrameAddress) -> str:
+    modules = extract.heap.modules
+    return modules[place.module].build_id if 0 <= place.module < len(modules) else ""
+
+
 def make_stacks(extract: Extract) -> tables.Stacks:
-    numbers = number_frames(extract).of
+    counts = _ints(map(len, extract.names))
+    first = (np.cumsum(counts) - counts + 1).tolist()
+    frames = [
+        range(start, start + len(names)) for start, names in zip(first, extract.names, strict=True)
+    ]
     ids = extract.sites.id.tolist()
     stacks = [
-        [frame for address in extract.stacks[site].frames for frame in numbers[address]]
-        for site in ids
+        list(chain.from_iterable(frames[p] for p in extract.stacks[site].frames)) for site in ids
     ]
-    lengths = _ints(len(stack) for stack in stacks)
+    lengths = _ints(map(len, stacks))
     starts = np.cumsum(lengths) - lengths
     return tables.Stacks(
         site=np.repeat(_ints(ids), lengths),
         depth=np.arange(lengths.sum()) - np.repeat(starts, lengths),
-        frame=_ints(frame for stack in stacks for frame in stack),
+        frame=_ints(chain.from_iterable(stacks)),
     )
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from posixpath import basename
 from typing import BinaryIO
 
-from heapglass.export.extract import NO_STACK, Extract, command_text, cut_name, frame_name
+from heapglass.export.extract import NO_STACK, Extract, Trail, command_text, cut_name, frame_name
 from heapglass.export.moments import Moment, pick_moments
-from heapglass.model import Frame, FrameAddress, Stack
+from heapglass.model import Frame
 from heapglass.text import printable
 
 _RULE = "#-----------"
@@ -89,16 +89,16 @@ def _children(node: _Node, values: Sequence[int], paths: Sequence[Path], whole: 
 
 def _paths(extract: Extract) -> list[Path]:
     """By row of the extract's sites."""
-    known: dict[FrameAddress, list[str]] = {}
+    known: dict[int, list[str]] = {}
     return [_path(extract, extract.stacks[site], known) for site in extract.sites.id.tolist()]
 
 
-def _path(extract: Extract, stack: Stack, known: dict[FrameAddress, list[str]]) -> Path:
+def _path(extract: Extract, stack: Trail, known: dict[int, list[str]]) -> Path:
     path: list[str] = []
-    for address in stack.frames:
-        if address not in known:
-            known[address] = [_text(frame) for frame in extract.names[address]]
-        path += known[address]
+    for place in stack.frames:
+        if place not in known:
+            known[place] = [_text(frame) for frame in extract.names[place]]
+        path += known[place]
     if stack.cut is not None:
         path.append(f"0x0: {cut_name(stack.cut)}")
     elif not path:

@@ -10,10 +10,9 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from heapglass.analysis.source_hash import source_hashes
 from heapglass.export.changes import iterate_changes
-from heapglass.export.extract import Extract
-from heapglass.model import FrameAddress, Snapshot
+from heapglass.export.extract import Extract, hash_stacks
+from heapglass.model import Snapshot
 from heapglass.model.tables import I64
 from heapglass.symbols.function_starts import FunctionStarts
 from heapglass.text import printable
@@ -44,14 +43,11 @@ class _Log:
     def __init__(self, extract: Extract) -> None:
         self._extract = extract
         self._starts = FunctionStarts(extract.heap.modules)
-        self._frame_texts: dict[FrameAddress, str] = {}
+        self._frame_texts: dict[int, str] = {}
         self._stack_texts: dict[int, str] = {}
         self._threshold = extract.heap.recorder.snapshot_churn_bytes
         ids = extract.sites.id.tolist()
-        stacks = [extract.stacks[site] for site in ids]
-        self._hashes = dict(
-            zip(ids, source_hashes(stacks, extract.heap.modules).tolist(), strict=True)
-        )
+        self._hashes = dict(zip(ids, hash_stacks(extract).tolist(), strict=True))
 
     def parts(self) -> Iterator[str]:
         room = int(self._extract.sites.id.max(initial=0)) + 1
@@ -78,13 +74,13 @@ class _Log:
         head = f"[{number:3}]"
         yield f"{head:=<{_HEAD_WIDTH}}\nchurn={int(churn.sum())}/{self._threshold}\n\n"
         sites = np.flatnonzero(moved | (now.live > 0))
-        for site in sites[np.argsort(-now.live[sites], kind="stable")].tolist():
-            allocated, freed = now.allocated[site], now.freed[site]
-            yield (
-                f"{{{self._hashes[site]:016x}}} live:{now.live[site]},"
-                f" alloc:{allocated - before.allocated[site]}/{allocated},"
-                f" free:{freed - before.freed[site]}/{freed}\n{self._stack_text(site)}\n"
-            )
+        sites = sites[np.argsort(-now.live[sites], kind="stable")]
+        grown, freed = now.allocated - before.allocated, now.freed - before.freed
+        columns = (now.live, grown, now.allocated, freed, now.freed)
+        numbers = (column[sites].tolist() for column in columns)
+        for site, *row in zip(sites.tolist(), *numbers, strict=True):
+            text = "live:{}, alloc:{}/{}, free:{}/{}".format(*row)
+            yield f"{{{self._hashes[site]:016x}}} {text}\n{self._stack_text(site)}\n"
 
     def _stack_text(self, site: int) -> str:
         if site not in self._stack_texts:
@@ -93,14 +89,15 @@ class _Log:
             self._stack_texts[site] = "".join(lines)
         return self._stack_texts[site]
 
-    def _frame_text(self, frame: FrameAddress) -> str:
-        if frame not in self._frame_texts:
+    def _frame_text(self, number: int) -> str:
+        if number not in self._frame_texts:
+            frame = self._extract.places[number]
             place = self._starts.place(frame)
             module = place.module if place else ""
             inner = f"({place.symbol}+{place.offset:#x})" if place else ""
             text = f"{printable(module)}{printable(inner)}"
-            self._frame_texts[frame] = f"{text} [{frame.address:#x}]".lstrip()
-        return self._frame_texts[frame]
+            self._frame_texts[number] = f"{text} [{frame.address:#x}]".lstrip()
+        return self._frame_texts[number]
 
 
 def _moved(before: _Sums, now: _Sums) -> NDArray[np.bool_]:

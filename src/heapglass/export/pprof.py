@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import BinaryIO
 
-from heapglass.export.extract import NO_STACK, Extract, command_text, cut_name, frame_name
+from heapglass.export.extract import NO_STACK, Extract, Trail, command_text, cut_name, frame_name
 from heapglass.export.metric import Metric
 from heapglass.export.protobuf import content, number, packed, varint
-from heapglass.model import Frame, FrameAddress, Module, Stack
+from heapglass.model import Frame, Module
 from heapglass.text import printable
 
 Interning = Callable[[str], int]
@@ -55,7 +55,7 @@ class _Profile:
         self._extract = extract
         self._strings: dict[str, int] = {"": 0}
         self._functions: dict[tuple[str, str], int] = {}
-        self._locations: dict[FrameAddress | str, bytes] = {}  # their ids, as written in samples
+        self._locations: dict[int | str, bytes] = {}  # their ids, as written in samples
         self._parts: list[bytes] = []
         self._mappings = _Mappings(extract.heap.modules)
 
@@ -75,28 +75,28 @@ class _Profile:
                 locations = b"".join(self._stack(self._extract.stacks[site]))
                 yield content(2, content(1, locations) + packed(2, values))
 
-    def _stack(self, stack: Stack) -> Iterator[bytes]:
-        for address in stack.frames:
-            yield self._locations.get(address) or self._add_location(address)
+    def _stack(self, stack: Trail) -> Iterator[bytes]:
+        for place in stack.frames:
+            yield self._locations.get(place) or self._add_location(place)
         if stack.cut is not None:
             yield self._pseudo_location(cut_name(stack.cut))
         elif not stack.frames:
             yield self._pseudo_location(NO_STACK)
 
-    def _add_location(self, address: FrameAddress) -> bytes:
-        frames = self._extract.names[address]
+    def _add_location(self, place: int) -> bytes:
+        address, frames = self._extract.places[place], self._extract.names[place]
         lines = b"".join(content(4, self._line(frame)) for frame in frames)
         mapping = self._mappings.use(address.module, frames)
         # The byte before a return address belongs to the call.
-        place = number(2, mapping) + number(3, address.address - 1)
-        return self._location(address, place + lines)
+        head = number(2, mapping) + number(3, address.address - 1)
+        return self._location(place, head + lines)
 
     def _pseudo_location(self, name: str) -> bytes:
         known = self._locations.get(name)
         line = content(4, number(1, self._function(name, "")))
         return known or self._location(name, line)
 
-    def _location(self, key: FrameAddress | str, body: bytes) -> bytes:
+    def _location(self, key: int | str, body: bytes) -> bytes:
         identity = len(self._locations) + 1
         self._parts.append(content(4, number(1, identity) + body))
         self._locations[key] = varint(identity)

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from heapglass import __version__
-from heapglass.export.extract import NO_STACK, Extract, command_text, cut_name, frame_name
+from heapglass.export.extract import NO_STACK, Extract, Trail, command_text, cut_name, frame_name
 from heapglass.export.metric import MEASURES, Metric, held
-from heapglass.model import Frame, Stack
+from heapglass.model import Frame
 from heapglass.text import printable
 
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
@@ -67,20 +67,20 @@ class _Frames:
         self.listed: list[dict[str, Any]] = []
         self._names = extract.names
         self._numbers: dict[tuple[str, str, int], int] = {}
-        self._known: dict[object, list[int]] = {}  # by address, outermost first
+        self._known: dict[int, list[int]] = {}  # by place, outermost first
 
-    def of(self, stack: Stack) -> list[int]:
+    def of(self, stack: Trail) -> list[int]:
         """Outermost first."""
         numbers: list[int] = []
         if stack.cut is not None:
             numbers.append(self._number(cut_name(stack.cut), "", 0))
         elif not stack.frames:
             numbers.append(self._number(NO_STACK, "", 0))
-        for address in reversed(stack.frames):
-            known = self._known.get(address)
+        for place in reversed(stack.frames):
+            known = self._known.get(place)
             if known is None:
-                frames = reversed(self._names[address])
-                known = self._known[address] = [self._add(frame) for frame in frames]
+                frames = reversed(self._names[place])
+                known = self._known[place] = [self._add(frame) for frame in frames]
             numbers += known
         return numbers
 

@@ -8,7 +8,7 @@ from heapglass.analysis.counters import take_rows
 from heapglass.analysis.filters import Filter, at_least
 from heapglass.analysis.order import SortKey
 from heapglass.analysis.plumbing import Plumbing
-from heapglass.export.extract import Extract
+from heapglass.export.extract import Extract, number_places
 from heapglass.export.metric import Metric, default_metric
 from heapglass.model import HeapSource
 from heapglass.views.caveats import list_caveats
@@ -39,13 +39,15 @@ def build_extract(source: HeapSource, resolver: Resolver, query: ExtractQuery) -
     sort = _SORT[metric]
     chosen = select_sites(source, resolver, TableQuery(sort=sort, filters=query.filters))
     rows = at_least(chosen.table, chosen.rows, sort, query.min_bytes)
-    stacks = {site: source.stack(site) for site in chosen.table.id[rows].tolist()}
-    addresses = dict.fromkeys(address for stack in stacks.values() for address in stack.frames)
+    stacks = ((site, source.stack(site)) for site in chosen.table.id[rows].tolist())
+    trails, places = number_places(stacks)
+    names = resolver.resolve(places) if places else {}
     return Extract(
         heap=source,
         sites=take_rows(chosen.table, rows),
-        stacks=stacks,
-        names=resolver.resolve(list(addresses)) if addresses else {},
+        stacks=trails,
+        places=places,
+        names=[names[place] for place in places],
         caveats=list_caveats(source, chosen.table),
         metric=metric,
         is_whole=len(rows) == len(chosen.table),

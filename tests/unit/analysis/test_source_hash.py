@@ -51,7 +51,7 @@ def test_negative_bias_wraps() -> None:
 
 def test_stack_without_frames() -> None:
     assert source_hash(Stack(()), [APP]) == fnv(b"")
-    assert source_hashes([], [APP]).tolist() == []
+    assert source_hashes([], [], [APP]).tolist() == []
 
 
 FRAMES = st.builds(FrameAddress, st.integers(0x1000, 2**64 - 1), st.integers(-1, 1))
@@ -59,7 +59,9 @@ FRAMES = st.builds(FrameAddress, st.integers(0x1000, 2**64 - 1), st.integers(-1,
 
 @given(st.lists(st.lists(FRAMES, max_size=5), max_size=6))
 def test_many_at_once_are_each_alone(stacks: list[list[FrameAddress]]) -> None:
-    all_at_once = source_hashes([Stack(tuple(frames)) for frames in stacks], [APP, LIB])
+    frames_of_all = list(dict.fromkeys(frame for frames in stacks for frame in frames))
+    numbers = [[frames_of_all.index(frame) for frame in frames] for frames in stacks]
+    all_at_once = source_hashes(numbers, frames_of_all, [APP, LIB])
     for frames, value in zip(stacks, all_at_once.tolist(), strict=True):
         data = b""
         for frame in frames:

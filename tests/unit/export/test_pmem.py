@@ -67,7 +67,7 @@ def test_snapshots_and_the_end() -> None:
 
 def test_numbers_of_a_source() -> None:
     extract = sample.extract()
-    key = f"{source_hash(extract.stacks[2], extract.heap.modules):016x}"
+    key = f"{source_hash(extract.heap.stack(2), extract.heap.modules):016x}"
     found = shots(extract)
     numbers = [shot.sources[key].numbers for shot in found]
     assert numbers == [
@@ -75,7 +75,7 @@ def test_numbers_of_a_source() -> None:
         [500, 0, 600, 0, 100],
         [600, 400, 1000, 300, 400],
     ]
-    addresses = [f"{frame.address:x}" for frame in extract.stacks[2].frames]
+    addresses = [f"{frame.address:x}" for frame in extract.heap.stack(2).frames]
     assert found[0].sources[key].frames == addresses
 
 
