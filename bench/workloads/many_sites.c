@@ -8,8 +8,8 @@
 static void *g_last;
 
 NOINLINE static void even_0(unsigned path) {
-    void *block = malloc(16 + path % 512);
-    if (path % 4) free(g_last);
+    void *block = malloc(16 + path / 16384 % 512);
+    if (path / 16384 & 1) free(g_last);
     g_last = block;
 }
 
@@ -18,7 +18,8 @@ NOINLINE static void odd_0(unsigned path) {
     __asm__ volatile("");
 }
 
-/* The lowest bit of the path chooses what is called; it goes round, so that the number stays whole. */
+/* The lowest bit of the path chooses what is called; it goes round, so that the number stays whole
+ * and is there, 16384 times as large, in the end. */
 #define CALL(below)                         \
     unsigned rest = path >> 1 | path << 31; \
     if (path & 1) odd_##below(rest);        \

@@ -1,22 +1,21 @@
 """Where in its function a return address is, as `backtrace_symbols` tells it.
 
-From the symbol tables alone, names as they are there but for versions: whoever wants to know what
-they mean asks the symbolizer.
+From the symbol table of the module's own file alone, names as they are there but for versions:
+whoever wants to know what they mean, or where the source is, asks the symbolizer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from heapglass.model import FrameAddress, Module
-from heapglass.symbols.cache import SymbolCache, default_directory
-from heapglass.symbols.debugfile import SYSTEM_ROOTS
-from heapglass.symbols.module_symbols import Loader
+from heapglass.symbols.elf import SHT_DYNSYM, SHT_SYMTAB, ElfFile
+from heapglass.symbols.raw import FileRaw, SymbolError
 from heapglass.symbols.symtab import SymbolTable
 
 ADDRESS_SPACE = 1 << 64
+_RECORDED_BUILD_ID = 64  # hex digits that fit a recording
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +26,9 @@ class Place:
 
 
 class FunctionStarts:
-    def __init__(self, modules: Sequence[Module], cache_dir: Path | None = None) -> None:
+    def __init__(self, modules: Sequence[Module]) -> None:
         self._modules = modules
-        self._loader = Loader(SymbolCache(cache_dir or default_directory()), SYSTEM_ROOTS)
-        self._tables: dict[int, tuple[SymbolTable, ...]] = {}
+        self._tables: dict[int, SymbolTable | None] = {}
 
     def place(self, frame: FrameAddress) -> Place | None:
         """None where no module covers the address."""
@@ -38,15 +36,38 @@ class FunctionStarts:
             return None
         module = self._modules[frame.module]
         offset = (frame.address - module.bias) % ADDRESS_SPACE
-        for table in self._load(module):
-            # The byte before a return address belongs to the call.
-            function = table.find_function(offset - 1)
-            if function is not None:
-                name, start = function
-                return Place(module.path, name.partition("@")[0], offset - start)
-        return Place(module.path, "", offset)
+        table = self._table(module)
+        # The byte before a return address belongs to the call.
+        function = table.find_function(offset - 1) if table else None
+        if function is None:
+            return Place(module.path, "", offset)
+        name, start = function
+        return Place(module.path, name.partition("@")[0], offset - start)
 
-    def _load(self, module: Module) -> tuple[SymbolTable, ...]:
+    def _table(self, module: Module) -> SymbolTable | None:
         if module.index not in self._tables:
-            self._tables[module.index] = self._loader.load(module).tables
+            try:
+                self._tables[module.index] = _read_table(module)
+            except SymbolError:
+                self._tables[module.index] = None
         return self._tables[module.index]
+
+
+def _read_table(module: Module) -> SymbolTable | None:
+    """None where there is none, or the file is not the recorded one any more."""
+    if module.is_vdso or not module.path:
+        return None
+    with FileRaw(module.path) as raw:
+        elf = ElfFile(raw)
+        if not _is_recorded(module, elf, raw):
+            return None
+        section = elf.symbol_section(SHT_SYMTAB) or elf.symbol_section(SHT_DYNSYM)
+        return SymbolTable(*elf.symbols(section)) if section else None
+
+
+def _is_recorded(module: Module, elf: ElfFile, raw: FileRaw) -> bool:
+    if module.build_id:
+        return elf.build_id[:_RECORDED_BUILD_ID] == module.build_id[:_RECORDED_BUILD_ID]
+    status = raw.status
+    recorded = (module.file_size, module.file_mtime_ns)
+    return recorded == (status.st_size, status.st_mtime_ns)
