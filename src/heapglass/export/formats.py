@@ -12,7 +12,6 @@ class Trait(Flag):
     NONE = 0
     BINARY = auto()  # nothing for a terminal
     TABLES = auto()  # one file per table
-    METRIC = auto()  # one value per stack: which one can be chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,7 @@ FORMATS = {
     for known in (
         Format("pprof", "pb.gz", "profile.proto for pprof and all that read it", Trait.BINARY),
         Format("speedscope", "speedscope.json", "flame graphs for speedscope"),
-        Format("collapsed", "folded", "one stack a line, for flame graph scripts", Trait.METRIC),
+        Format("collapsed", "folded", "one stack a line, for flame graph scripts"),
         Format("massif", "massif", "for ms_print and massif-visualizer"),
         Format("trace", "trace.json", "the timeline for Perfetto and chrome://tracing"),
         Format("pmem", "pmem.log", "snapshots in the layout of pmem's log"),

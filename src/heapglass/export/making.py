@@ -16,7 +16,6 @@ from heapglass.export.extract import Extract, command_text, hash_stacks
 from heapglass.export.table import Column, Table, Text
 from heapglass.model import FrameAddress, SiteTable
 from heapglass.model.tables import I64
-from heapglass.text import printable
 
 
 def make_totals(extract: Extract) -> tables.Totals:
@@ -221,8 +220,11 @@ def _signed(values: Iterable[int]) -> I64:
 
 
 def _texts(values: Iterable[str]) -> Text:
-    """Bytes that are no text are escaped: no format of ours has a place for them."""
-    texts = [value if value.isascii() else printable(value) for value in values]
+    """What is no text is escaped: no format of ours has a place for it."""
+    texts = [
+        value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+        for value in values
+    ]
     column: Text = np.empty(len(texts), np.object_)
     column[:] = texts
     return column

@@ -62,7 +62,7 @@ def test_sites_and_their_stacks() -> None:
     assert names == ["std::vector<int>::grow(int)", "fill", "main"]
     assert [by_id[row["frame"]]["is_inlined"] for row in on_it] == [True, False, False]
     assert {row["build_id"] for row in by_id.values()} == {"ab12"}
-    assert rows[4]["function"] == 'a;b"#\\n\\xff{closure#0}'
+    assert rows[4]["function"] == 'a;b"#\n\\udcff{closure#0}'
 
 
 def test_snapshots_have_what_changed() -> None:
