@@ -21,22 +21,26 @@ from heapglass.model.tables import I64
 def make_totals(extract: Extract) -> tables.Totals:
     heap = extract.heap
     process, totals, recorder = heap.process, heap.totals, heap.recorder
-    exit_status = -1 if process.exit_status is None else process.exit_status
     return tables.Totals(
         pid=_ints([process.pid]),
         executable=_texts([process.executable]),
         command=_texts([command_text(extract)]),
         host=_texts([process.host]),
         state=_texts([process.state.value]),
-        exit_status=_ints([exit_status]),
+        exit_status=_ints([_known(process.exit_status)]),
         started_ns=_ints([process.started_wall_ns]),
         duration_ns=_ints([process.duration_ns]),
         mode=_texts([recorder.mode]),
         sample_bytes=_ints([recorder.sample_bytes]),
         live_unit=_texts([totals.live_unit.value]),
         peak_error_bytes=_ints([heap.losses.peak_error_bytes]),
+        usable_peak_bytes=_ints([_known(totals.usable_peak_bytes)]),
         **{name: _ints([getattr(totals, name)]) for name in _TOTALS},
     )
+
+
+def _known(value: int | None) -> int:
+    return -1 if value is None else value
 
 
 _TOTALS = (

@@ -40,6 +40,7 @@ class Totals(Table):
     temporary: I64
     reallocs: I64
     usable_live_bytes: I64
+    usable_peak_bytes: I64  # -1 when not known
 
 
 @dataclass(frozen=True, slots=True)

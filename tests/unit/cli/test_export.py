@@ -15,6 +15,7 @@ from harness.cli import Cli
 from heapglass.cli import export, main, source
 from heapglass.export.formats import FORMATS, Trait
 from heapglass.export.making import TABLES
+from heapglass.model import ProcessState
 from unit.export.sample import History, heap, sampled_heap
 from unit.fake_source import FakeNames
 
@@ -55,6 +56,18 @@ def test_every_format_has_a_default_name(run: Exporter, name: str) -> None:
         assert files == {f"{table}.{FORMATS[name].suffix}" for table in TABLES}
     else:
         assert path.stat().st_size > 0
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize(
+    "on",
+    [heap(made_of=()), sampled_heap(), heap(state=ProcessState.RUNNING), heap(argv=())],
+    ids=["empty", "sampled", "running", "nameless"],
+)
+def test_every_format_takes_every_heap(run: Exporter, name: str, on: History) -> None:
+    code, _, err = run("-F", name, "-o", "out", "a", on=on)
+    assert code == 0
+    assert f"heapglass: wrote {len(on.sites())} sites to out\n" in err
 
 
 @pytest.mark.parametrize("name", FORMATS)
