@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +40,7 @@ examples:
   heapglass export -F csv --table sites --filter module:libssl s.heapglass"""
 
 _STDOUT = "-"
+_WARNINGS_SHOWN = 5
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -114,7 +116,7 @@ def main(args: argparse.Namespace) -> int:
         else:
             progress.say(f"writing {chosen.name}")
             _write_one(extract, chosen, target.path, args.table)
-    _tell(extract, target.path)
+    _tell(extract, opened.names.warnings, target.path)
     return 0
 
 
@@ -131,6 +133,7 @@ def _format(args: argparse.Namespace) -> Format:
     chosen = FORMATS[args.format]
     if args.table and Trait.TABLES not in chosen.traits:
         raise UsageError(f"{chosen.name} has no tables: --table is for csv and parquet")
+    chosen.load()  # which may need a library that is not there
     return chosen
 
 
@@ -186,10 +189,14 @@ def _write_tables(
             chosen.load().write_table(make(extract), file)
 
 
-def _tell(extract: Extract, written: Path | None) -> None:
+def _tell(extract: Extract, warnings: Sequence[str], written: Path | None) -> None:
     """Beside the output: that may be the standard one."""
-    for caveat in extract.caveats:
-        print(f"heapglass: {printable(caveat)}", file=sys.stderr)
+    symbols = [f"symbols: {warning}" for warning in warnings[:_WARNINGS_SHOWN]]
+    more = len(warnings) - _WARNINGS_SHOWN
+    if more > 0:
+        symbols.append(f"symbols: and {more} more of these; 'heapglass table --json' has them all")
+    for sentence in (*extract.caveats, *symbols):
+        print(f"heapglass: {printable(sentence)}", file=sys.stderr)
     if written is None:
         return
     count = len(extract.sites)

@@ -22,7 +22,7 @@ class Format:
     traits: Trait = Trait.NONE
 
     def load(self) -> Any:  # noqa: ANN401 (a module)
-        """Its module, imported when it is asked for."""
+        """Its module; MissingLibraryError where that needs what is not installed."""
         return import_module(f"heapglass.export.{self.name}")
 
 

@@ -9,12 +9,13 @@ from typing import BinaryIO
 
 from heapglass.export.table import Table, load_library
 
+duckdb = load_library("duckdb", "parquet")
+
 _TYPES = {"O": "VARCHAR", "b": "BOOLEAN", "f": "DOUBLE", "i": "BIGINT"}
 
 
 def write_table(table: Table, out: BinaryIO) -> None:
     """Through a file of its own: DuckDB writes no streams."""
-    duckdb = load_library("duckdb", "parquet")
     casts = ", ".join(
         f'"{name}"::{_TYPES[column.dtype.kind]} AS "{name}"'
         for name, column in table.columns.items()

@@ -7,6 +7,8 @@ import json
 import os
 import pty
 import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -29,8 +31,10 @@ class Exporter:
         self._monkeypatch = monkeypatch
         self._capture = capfdbinary
 
-    def __call__(self, *arguments: str, on: History | None = None) -> tuple[int, bytes, str]:
-        opened = source.Opened(on or heap(), FakeNames(on or heap()))
+    def __call__(
+        self, *arguments: str, on: History | None = None, warnings: Sequence[str] = ()
+    ) -> tuple[int, bytes, str]:
+        opened = source.Opened(on or heap(), FakeNames(on or heap(), warnings))
         self._monkeypatch.setattr(export, "open_source", lambda _argument: opened)
         code = main.main(["export", *arguments])
         out, err = self._capture.readouterr()
@@ -120,6 +124,13 @@ def test_caveats_are_told(run: Exporter) -> None:
     assert "heapglass: Sampled once in about 512 KiB" in err
 
 
+def test_missing_names_are_told(run: Exporter) -> None:
+    warnings = [f"lib{number}.so was replaced" for number in range(7)]
+    err = run("-F", "collapsed", "-o", "-", "a", warnings=warnings)[2].splitlines()
+    assert err[:5] == [f"heapglass: symbols: {warning}" for warning in warnings[:5]]
+    assert err[5].startswith("heapglass: symbols: and 2 more")
+
+
 def test_filters_and_minimum(run: Exporter) -> None:
     arguments = ("-F", "collapsed", "-o", "-", "--metric", "allocated", "a")
     assert len(run(*arguments)[1].splitlines()) == 5
@@ -142,8 +153,9 @@ def test_binary_formats_are_not_for_terminals(cli: Cli) -> None:
 def test_missing_library_is_a_sentence(
     run: Exporter, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "duckdb", None)
-    code, _, err = run("-F", "parquet", "--table", "sites", "a")
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    monkeypatch.delitem(sys.modules, "heapglass.export.parquet", raising=False)
+    code, _, err = run("-F", "parquet", "a")
     assert code == 1
     assert err == (
         "heapglass: this needs duckdb, which is not installed: pip install 'heapglass[parquet]'\n"
