@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields
+from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heapglass.errors import MissingLibraryError
+from heapglass.units import format_count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 Text = NDArray[np.object_]
 Bools = NDArray[np.bool_]
 Column = NDArray[Any]
+_ROWS_SHOWN = 20
 
 
 class Table:
@@ -33,6 +36,22 @@ class Table:
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
+
+    def __repr__(self) -> str:
+        count = f"{format_count(len(self))} row{'' if len(self) == 1 else 's'}"
+        return f"<{type(self).__name__}: {count} of {', '.join(self.columns)}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the first rows."""
+        head = "".join(f"<th>{name}</th>" for name in self.columns)
+        shown = self.take(np.arange(min(len(self), _ROWS_SHOWN)))
+        body = "".join(
+            f"<tr>{''.join(f'<td>{escape(str(value))}</td>' for value in row.values())}</tr>"
+            for row in shown.rows()
+        )
+        more = len(self) - len(shown)
+        rest = f"<p>and {format_count(more)} more</p>" if more else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Each row as plain Python values, by column."""

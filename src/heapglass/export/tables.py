@@ -13,7 +13,7 @@ from heapglass.model import SiteTable, Timeline
 from heapglass.model.tables import I64
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Totals(Table):
     """One row: the process as a whole."""
 
@@ -43,7 +43,7 @@ class Totals(Table):
     usable_peak_bytes: I64  # -1 when not known
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Losses(Table):
     """What was not seen, by kind; no row where nothing was lost."""
 
@@ -51,15 +51,15 @@ class Losses(Table):
     events: I64
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Caveats(Table):
     """What must be known before the numbers are read."""
 
     sentence: Text
 
 
-@dataclass(frozen=True, slots=True)
-class Sites(SiteTable, Table):
+@dataclass(frozen=True, slots=True, repr=False)
+class Sites(Table, SiteTable):
     """The model's columns, who answers for the memory, and what identifies the stack."""
 
     function: Text
@@ -71,7 +71,7 @@ class Sites(SiteTable, Table):
     hash: Text
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Stacks(Table):
     """One row per frame of each site's stack."""
 
@@ -80,7 +80,7 @@ class Stacks(Table):
     frame: I64
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Frames(Table):
     """Each frame that is on any of the stacks, once."""
 
@@ -95,7 +95,7 @@ class Frames(Table):
     is_inlined: Bools
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Blocks(Table):
     """The live blocks that are known, in order of address."""
 
@@ -106,12 +106,12 @@ class Blocks(Table):
     sample_bytes: I64
 
 
-@dataclass(frozen=True, slots=True)
-class Points(Timeline, Table):
+@dataclass(frozen=True, slots=True, repr=False)
+class Points(Table, Timeline):
     """Totals over time."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Changes(Table):
     """Of each snapshot the sites that changed since the one before."""
 
@@ -124,7 +124,7 @@ class Changes(Table):
     bytes_allocated: I64
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Threads(Table):
     tid: I64
     name: Text
@@ -137,7 +137,7 @@ class Threads(Table):
     temporary: I64
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Modules(Table):
     """Loaded objects, each generation of one that was loaded again."""
 

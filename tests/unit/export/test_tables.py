@@ -142,6 +142,19 @@ def test_json_holds_all_tables() -> None:
     assert document == {name: list(made(name).rows()) for name in TABLES}
 
 
+def test_how_tables_show_themselves() -> None:
+    losses, sites = made("losses"), made("sites")
+    assert repr(losses) == "<Losses: 0 rows of kind, events>"
+    assert repr(made("caveats").take(np.arange(0))) == "<Caveats: 0 rows of sentence>"
+    assert repr(sites).startswith("<Sites: 5 rows of id, allocations, ")
+    html = sites._repr_html_()
+    assert html.count("<tr>") == 6
+    assert "std::vector&lt;int&gt;" not in html  # of the responsible functions only
+    assert "a;b&quot;#" in html
+    many = sites.take(np.zeros(1000, np.int64))._repr_html_()
+    assert many.endswith("</table><p>and 980 more</p>")
+
+
 @pytest.mark.parametrize("name", TABLES)
 def test_data_frames_are_equal(name: str) -> None:
     table = made(name)
