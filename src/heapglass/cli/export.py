@@ -183,6 +183,7 @@ def _write_tables(
     extract: Extract, chosen: Format, directory: Path, progress: ProgressLine
 ) -> None:
     make_directory(directory)
+    progress.restart()
     for number, (name, make) in enumerate(TABLES.items()):
         progress.step(number, len(TABLES), name)
         with open_file(directory / f"{name}.{chosen.suffix}") as file:
