@@ -176,6 +176,7 @@ class FakeSource:
             reallocs=12 if len(table) else 0,
             usable_live_bytes=live + 1000 if live else 0,
             live_unit=self.live_unit,
+            usable_peak_bytes=int(table.peak_bytes.sum()) + 2000,
         )
 
     @property
