@@ -47,7 +47,7 @@ class Columns:
         """The length of the JSON in four bytes, the JSON, the columns; all of it deflated."""
         text = json.dumps({**facts, "columns": self._heads}, separators=(",", ":")).encode()
         whole = b"".join([len(text).to_bytes(4, "little"), text, *self._bytes])
-        return zlib.compress(whole, 9)
+        return zlib.compress(whole, 8)
 
 
 def encode_varints(values: NDArray[np.uint64]) -> bytes:

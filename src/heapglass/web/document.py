@@ -26,7 +26,7 @@ from heapglass.web.moments import COLUMNS, History, fit_history, read_history
 from heapglass.web.site_columns import ReportSites, build_sites
 from heapglass.web.timeline_columns import thin_timeline
 
-_MOST_SITES = 60_000
+_MOST_SITES = 200_000
 _CORE_SHARE = 0.8  # of all room; the rest is for the history, whatever the sites leave over
 Say = Callable[[str], None]
 

@@ -6,12 +6,12 @@ caller's node. Sites whose stacks read the same, line by line, end at the same n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from heapglass.analysis.names import elide_arguments, fold_clones, qualified_name
 from heapglass.analysis.plumbing import Plumbing
-from heapglass.model import Frame, FrameAddress, Pseudo, Stack
+from heapglass.model import Frame, Pseudo
 from heapglass.text import printable
 from heapglass.views.labels import cut_text, function_text
 
@@ -52,15 +52,14 @@ class Outline:
 
 
 class FrameTree:
-    def __init__(self, names: Mapping[FrameAddress, tuple[Frame, ...]], plumbing: Plumbing) -> None:
-        """`names` of all addresses that will come."""
+    def __init__(self, names: Sequence[tuple[Frame, ...]], plumbing: Plumbing) -> None:
+        """`names` of all addresses that will come, by their numbers."""
         self._plumbing = plumbing
         self._functions: dict[Function, int] = {}
         self._frames: dict[FrameKey, int] = {}
         self._children: list[dict[int, int]] = [{}]
-        self._steps: dict[tuple[int, int], int] = {}  # (node, address) → node, a short cut
-        self._addresses = {address: number for number, address in enumerate(names)}
-        self._named = [self._intern(frames) for frames in names.values()]
+        self._named = [self._intern(frames) for frames in names]
+        self._steps: dict[int, int] = {}  # (node, number of an address) → node, a short cut
 
     @property
     def functions(self) -> list[Function]:
@@ -70,16 +69,18 @@ class FrameTree:
     def frames(self) -> list[FrameKey]:
         return list(self._frames)
 
-    def add(self, stack: Stack) -> int:
-        """The node that the stack ends at."""
-        node = ROOT if stack.cut is None else self.note(_cut_note(stack.cut))
-        if not stack.frames and stack.cut is None:
+    def add(self, addresses: Sequence[int], cut: Pseudo | None) -> int:
+        """The node that the stack of these addresses, innermost first, ends at."""
+        node = ROOT if cut is None else self.note(_cut_note(cut))
+        if not addresses and cut is None:
             return self.note("[no frames]")
-        for address in reversed(stack.frames):
-            step = (node, self._addresses[address])
-            if step not in self._steps:
-                self._steps[step] = self._descend(node, self._named[step[1]])
-            node = self._steps[step]
+        steps, count = self._steps, len(self._named)
+        for number in reversed(addresses):
+            key = node * count + number
+            step = steps.get(key)
+            if step is None:
+                step = steps[key] = self._descend(node, self._named[number])
+            node = step
         return node
 
     def note(self, text: str) -> int:

@@ -6,13 +6,14 @@ that matter least, by whatever measure they matter most, are put together as one
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from heapglass.analysis.counters import Rows
 from heapglass.analysis.plumbing import Plumbing
-from heapglass.model import HeapSource, SiteTable
+from heapglass.model import FrameAddress, HeapSource, SiteTable, Stack
 from heapglass.model.tables import I64
 from heapglass.units import format_count
 from heapglass.views.naming import Resolver
@@ -53,10 +54,11 @@ def build_sites(
     table = source.sites()
     kept = find_weightiest(table, most)
     stacks = [source.stack(site) for site in table.id[kept].tolist()]
-    addresses = dict.fromkeys(address for stack in stacks for address in stack.frames)
-    tree = FrameTree(resolver.resolve(list(addresses)) if addresses else {}, plumbing)
+    addresses, numbers = number_addresses(stacks)
+    names = resolver.resolve(addresses) if addresses else {}
+    tree = FrameTree([names[address] for address in addresses], plumbing)
     nodes = np.full(len(table), -1, dtype=np.int64)
-    nodes[kept] = [tree.add(stack) for stack in stacks]
+    nodes[kept] = [tree.add(*one) for one in zip(numbers, (s.cut for s in stacks), strict=True)]
     folded = len(table) - len(kept)
     if folded:
         nodes[nodes < 0] = tree.note(f"[{format_count(folded)} smaller sites]")
@@ -84,6 +86,23 @@ def find_weightiest(table: SiteTable, most: int) -> Rows:
         weight = np.maximum(weight, values / max(1.0, values.sum()))
     rows: Rows = np.sort(np.argsort(-weight, kind="stable")[:most])
     return rows
+
+
+def number_addresses(stacks: Sequence[Stack]) -> tuple[list[FrameAddress], list[list[int]]]:
+    """All distinct addresses, and each stack as places in that list.
+
+    A compiler has five million frames of ten thousand addresses. Most of them are the very same
+    objects, and whether they are is found out faster than whether they are equal.
+    """
+    known: dict[FrameAddress, int] = {}
+    known_objects: dict[int, int] = {}  # by id(), as long as the stacks keep them all
+    numbered = []
+    for stack in stacks:
+        for address in stack.frames:
+            if id(address) not in known_objects:
+                known_objects[id(address)] = known.setdefault(address, len(known))
+        numbered.append([known_objects[id(address)] for address in stack.frames])
+    return list(known), numbered
 
 
 def _sum(values: I64, group: Rows, count: int) -> I64:

@@ -16,8 +16,8 @@ function makeHistogram(title, note, { unit, counts }, format, inset) {
   const whole = counts.reduce((sum, count) => sum + count, 0);
   const rows = [];
   for (let bucket = Math.max(0, first); bucket <= last; bucket += 1) {
-    const bar = makeElement("i");
-    bar.style.width = counts[bucket] ? `${(100 * counts[bucket]) / most}%` : "0";
+    const bar = makeElement("i", { class: counts[bucket] ? "" : "zero" });
+    bar.style.width = `${(100 * counts[bucket]) / most}%`;
     rows.push(makeElement("tr", {},
       makeElement("th", { scope: "row" }, rangeText(bucket, unit, format, inset)),
       makeElement("td", {}, bar),
@@ -33,7 +33,10 @@ function rangeText(bucket, unit, format, inset) {
   const high = (bucket === 0 ? 1 : 2 ** bucket) * unit;
   const round = (value) => format(value).replace(".0 ", " ");
   if (high - inset <= low) return round(low);
-  return low === 0 ? `below ${round(high)}` : `${round(low)} – ${round(high - inset)}`;
+  if (low === 0) return `below ${round(high)}`;
+  const [number, unitName] = round(low).split(" ");
+  const end = round(high - inset);
+  return `${end.endsWith(` ${unitName}`) ? number : round(low)} – ${end}`;
 }
 
 function drawThreads(element, heap) {

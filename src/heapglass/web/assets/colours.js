@@ -1,14 +1,13 @@
 // A colour for each module: the largest get hues of their own, plumbing and the rest are grey.
 
-const HUES = [205, 55, 145, 300, 95, 25, 255, 340, 175, 75];
+const HUES = [62, 205, 145, 300, 20, 250, 105, 340, 175, 275];
 
 class Colours {
   constructor(heap) {
     this.heap = heap;
     this.hues = new Map();
     this.cache = new Map();
-    const weights = moduleWeights(heap);
-    for (const module of [...weights.keys()].slice(0, HUES.length)) this.hues.set(module, HUES[this.hues.size]);
+    moduleWeights(heap).slice(0, HUES.length).forEach((module, place) => this.hues.set(module, HUES[place]));
   }
 
   setTheme(isDark) {
@@ -20,13 +19,13 @@ class Colours {
     return this.shade(this.hues.get(module), 0);
   }
 
-  // Of one function: its module's hue, a little lighter or darker than its neighbours.
+  // Of one function: its module's hue, a little off, so that neighbours can be told apart.
   of(f) {
     let colour = this.cache.get(f);
     if (!colour) {
       const { heap } = this;
       const isGrey = heap.isPlumbing(f) || !heap.module(f);
-      colour = this.shade(isGrey ? undefined : this.hues.get(heap.module(f)), ((f * 7) % 5) - 2);
+      colour = this.shade(isGrey ? undefined : this.hues.get(heap.module(f)), ((f * 7) % 9) - 4);
       this.cache.set(f, colour);
     }
     return colour;
@@ -34,23 +33,25 @@ class Colours {
 
   shade(hue, step) {
     const chroma = hue === undefined ? 0.006 : this.isDark ? 0.075 : 0.078;
-    const light = this.isDark ? 0.425 + 0.014 * step : 0.862 + 0.013 * step;
-    return `oklch(${light.toFixed(3)} ${chroma} ${hue ?? 80})`;
+    const light = this.isDark ? 0.425 + 0.01 * step : 0.862 + 0.009 * step;
+    return `oklch(${light.toFixed(3)} ${chroma} ${(hue ?? 80) + 4 * step})`;
   }
 }
 
-// Bytes allocated by module of the owner, the largest first: colours must not change with what is
-// looked at.
+// How wide the boxes of each module are together, the widest first. Of the whole run: colours must
+// not change with what is looked at.
 function moduleWeights(heap) {
-  const weights = new Map();
-  heap.owners.forEach((node, site) => {
+  const { site_node, site_peak_bytes, site_bytes_allocated, function_module } = heap.columns;
+  const inside = new Float64Array(heap.parents.length);
+  site_node.forEach((node, site) => (inside[node] += site_peak_bytes[site] + 1e-3 * site_bytes_allocated[site]));
+  const sums = new Float64Array(heap.strings.length);
+  for (let node = inside.length - 1; node > 0; node -= 1) {
+    inside[heap.parents[node]] += inside[node];
     const f = heap.functionOf(node);
-    const module = heap.module(f);
-    if (!module || heap.isPlumbing(f)) return;
-    const weight = heap.columns.site_peak_bytes[site] + 1e-3 * heap.columns.site_bytes_allocated[site];
-    weights.set(module, (weights.get(module) ?? 0) + weight);
-  });
-  return new Map([...weights].sort((a, b) => b[1] - a[1]));
+    if (!heap.isPlumbing(f)) sums[function_module[f]] += inside[node];
+  }
+  const modules = [...sums.keys()].filter((module) => sums[module] > 0 && heap.strings[module]);
+  return modules.sort((a, b) => sums[b] - sums[a]).map((module) => heap.strings[module]);
 }
 
 function baseName(path) {

@@ -10,6 +10,9 @@ class FlameGraph {
     this.view = [0, 1]; // what part of the root's width is shown
     this.zoomed = 0;
     this.focused = null;
+    this.settle = null; // where to scroll to when rows have been drawn
+    this.above = byId("above");
+    this.above.addEventListener("click", () => (this.scroller.scrollTop = 0));
     this.draw = onceAFrame(() => this.paint());
     this.listen();
   }
@@ -33,6 +36,7 @@ class FlameGraph {
     } else {
       this.flight = { from: this.view, to: target, start: performance.now() };
     }
+    this.scrollPastTrunk();
     this.draw();
   }
 
@@ -76,7 +80,34 @@ class FlameGraph {
     else this.paintNothing(context);
     this.canvas.dataset.boxes = this.rows.reduce((sum, row) => sum + (row?.length ?? 0), 0);
     // The canvas sticks to the top of what is scrolled, which is as high as all rows.
+    this.tellAbove();
     this.extent.style.height = `${Math.max(0, (this.deepest + 1) * ROW + 6 - height)}px`;
+    this.scrollToSettle();
+  }
+
+  // Rows that are scrolled out of sight are easily overlooked.
+  tellAbove() {
+    const rows = Math.ceil(this.top / ROW);
+    this.above.hidden = rows < 1;
+    this.above.textContent = `↑ ${plural(rows, "row")} above`;
+  }
+
+  // Once the rows are known that there are to scroll.
+  scrollToSettle() {
+    if (this.settle === null) return;
+    this.scroller.scrollTop = this.settle;
+    this.settle = null;
+    if (this.scroller.scrollTop !== this.top) this.draw();
+  }
+
+  // Leave out of sight what says nothing: long chains of callers that all have nearly everything.
+  scrollPastTrunk() {
+    let [node, depth] = [this.zoomed, pathOf(this.tree, this.zoomed).length];
+    for (let next = node; next !== undefined && this.tree.value(next) > 0.9 * this.tree.value(this.zoomed); depth += 1) {
+      node = next;
+      [next] = this.tree.children(node);
+    }
+    this.settle = Math.max(0, depth - 4) * ROW;
   }
 
   paintNothing(context) {
@@ -150,7 +181,7 @@ class FlameGraph {
   }
 
   label(f) {
-    return f < 0 ? `all ${this.measure.words.name.toLowerCase()}` : this.heap.shortName(f);
+    return f < 0 ? this.measure.words.whole : this.heap.shortName(f);
   }
 
   listen() {

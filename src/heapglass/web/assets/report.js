@@ -185,11 +185,13 @@ class Report {
     byId("command").title = facts.command;
     const { process } = facts;
     byId("state").textContent = `pid ${process.pid} on ${process.host}  ·  ${process.state}  ·  ${plural(facts.thread_count, "thread")}  ·  ${plural(facts.site_count, "distinct stack")}  ·  ${process.started}`;
-    const sentences = [...facts.caveats, ...facts.cost, ...facts.thinned];
+    const sentences = [...facts.caveats, ...facts.thinned, ...facts.cost];
     byId("caveats").hidden = false;
-    byId("caveat-count").textContent = facts.caveats.length ? `${plural(facts.caveats.length, "thing")} to know` : "Complete and exact";
-    byId("caveats").classList.toggle("is-clean", !facts.caveats.length);
-    byId("caveat-first").textContent = sentences[0] ?? "";
+    const losses = [...facts.caveats, ...facts.thinned];
+    byId("caveat-count").textContent = losses.length ? `${plural(losses.length, "thing")} to know` : "Complete and exact";
+    byId("caveats").classList.toggle("is-clean", !losses.length);
+    byId("caveat-first").textContent = losses[0] ?? "every event was recorded, with its whole stack";
+    byId("cost").textContent = facts.cost[0];
     byId("caveat-list").replaceChildren(...sentences.map((text) => makeElement("li", {}, text)));
     drawHistograms(byId("view-charts"), this.heap);
     drawThreads(byId("view-threads"), this.heap);

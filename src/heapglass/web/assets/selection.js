@@ -63,7 +63,7 @@ function remainderWord(heap) {
   return { leaked: "Leaked", left: "Left at the end", live: "Still in use" }[heap.facts.remainder];
 }
 
-// A name for the tile, and a line below it on what it means here.
+// A name for the tile, a line below it on what it means here, and what all of it together is.
 function describeMeasure(heap, measure, span) {
   const times = heap.momentTimes;
   const when = span && (span.from === undefined ? `until ${formatDuration(times[span.to])}` : "in this window");
@@ -71,21 +71,21 @@ function describeMeasure(heap, measure, span) {
     case "peak": {
       const highest = span ? highestMoment(heap, span) : "peak";
       const time = highest === "peak" ? heap.facts.totals.peak_time_ns : times[highest];
-      return { name: WORDS.peak, note: `${highest === "peak" ? "" : "highest snapshot, "}at ${formatDuration(time)}` };
+      return { name: WORDS.peak, whole: "in use at the peak", note: `${highest === "peak" ? "" : "highest snapshot, "}at ${formatDuration(time)}` };
     }
     case "live":
-      if (!span) return { name: WORDS.live, note: heap.facts.remainder === "live" ? "now" : "at the end" };
-      if (span.from === undefined) return { name: WORDS.live, note: `at ${formatDuration(times[span.to])}` };
-      return { name: "Grown", note: "sites that grew in this window" };
+      if (!span) return { name: WORDS.live, whole: "in use", note: heap.facts.remainder === "live" ? "now" : "at the end" };
+      if (span.from === undefined) return { name: WORDS.live, whole: "in use", note: `at ${formatDuration(times[span.to])}` };
+      return { name: "Grown", whole: "grown", note: "sites that grew in this window" };
     case "leaked":
-      return { name: remainderWord(heap), note: span ? `of what came ${when}` : plural(heap.facts.totals.live_blocks, "block") };
+      return { name: remainderWord(heap), whole: "never freed", note: span ? `of what came ${when}` : plural(heap.facts.totals.live_blocks, "block") };
     case "allocated":
-      return { name: WORDS.allocated, note: when || `${formatShare(heap.facts.totals.bytes_freed, heap.facts.totals.bytes_allocated)} freed again` };
+      return { name: WORDS.allocated, whole: "allocated", note: when || `${formatShare(heap.facts.totals.bytes_freed, heap.facts.totals.bytes_allocated)} freed again` };
     case "count":
-      return { name: WORDS.count, note: when || plural(heap.facts.totals.reallocs, "realloc") };
+      return { name: WORDS.count, whole: "allocations", note: when || plural(heap.facts.totals.reallocs, "realloc") };
     default: {
       const { temporary, allocations } = heap.facts.totals;
-      return { name: WORDS.temporary, note: span ? "whole run: not known by time" : `${formatShare(temporary, allocations)} of all, freed at once` };
+      return { name: WORDS.temporary, whole: "temporary allocations", note: span ? "whole run: not known by time" : `${formatShare(temporary, allocations)} of all, freed at once` };
     }
   }
 }

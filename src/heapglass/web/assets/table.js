@@ -54,9 +54,9 @@ class SiteTable {
     const count = this.order.length;
     const first = Math.max(0, Math.floor(this.scroller.scrollTop / ROW_HEIGHT) - MARGIN_ROWS);
     const last = Math.min(count, first + Math.ceil(this.scroller.clientHeight / ROW_HEIGHT) + 2 * MARGIN_ROWS);
-    const rows = [space(first)];
+    const rows = [space(first, this.columns.length + 2)];
     for (let place = first; place < last; place += 1) rows.push(this.makeRow(place));
-    rows.push(space(count - last));
+    rows.push(space(count - last, this.columns.length + 2));
     if (!count) rows.push(makeElement("tr", {}, makeElement("td", { class: "rows-empty", colspan: this.columns.length + 2 }, "No rows.")));
     const hadFocus = this.body.contains(document.activeElement);
     this.body.replaceChildren(...rows);
@@ -77,10 +77,9 @@ class SiteTable {
       return cell;
     });
     const isSelected = this.rows.keys[row] === this.selected;
-    const isEntry = isSelected || (place === 0 && !this.place.has(this.selected));
-    return makeElement("tr", { "data-row": place, "aria-rowindex": place + 2, "aria-selected": String(isSelected), tabindex: isEntry ? "0" : "-1" },
+    return makeElement("tr", { "data-row": place, "aria-rowindex": place + 2, "aria-selected": String(isSelected), tabindex: isSelected ? "0" : "-1" },
       ...cells,
-      makeElement("td", { class: "text", title: this.rows.title(row) }, this.rows.name(row)),
+      makeElement("td", { class: "text", title: this.rows.title(row) }, this.rows.name(row), makeElement("span", { class: "quiet" }, this.rows.callers(row))),
       makeElement("td", { class: "text place", title: this.rows.place(row) }, shortPlace(this.rows.place(row))));
   }
 
@@ -112,16 +111,14 @@ class SiteTable {
     this.actions.select(key);
   }
 
-  // Where an address names a row that is there, show it; else say what the pane is for.
+  // The row that the address names, if it is there, or else the first.
   showStack(key) {
-    if (key !== null && this.place.has(key)) {
-      this.selected = key;
-      this.drawStack(this.order[this.place.get(key)]);
-      this.fill();
-    } else {
-      this.selected = null;
-      this.pane.replaceChildren(makeElement("p", { class: "quiet" }, "Select a row to see its stack."));
-    }
+    const place = this.place.get(key) ?? 0;
+    this.pane.hidden = !this.order.length;
+    if (!this.order.length) return;
+    this.selected = this.rows.keys[this.order[place]];
+    this.drawStack(this.order[place]);
+    this.fill();
   }
 
   drawStack(row) {
@@ -183,6 +180,7 @@ function stackRows(heap, content, sites) {
     name: (row) => heap.shortName(owner(row)),
     title: (row) => heap.name(owner(row)),
     place: (row) => heap.place(heap.owners[sites[row]]),
+    callers: (row) => callersText(heap, sites[row]),
     count: () => 1,
     largest: (row) => sites[row],
   };
@@ -207,9 +205,21 @@ function ownerRows(heap, content, sites) {
     name: (row) => (column ? text(row) : heap.shortName(keys[row])),
     title: text,
     place: (row) => plural(members[row].length, "stack"),
+    callers: () => "",
     count: (row) => members[row].length,
     largest: (row) => members[row].reduce((best, site) => (current[site] > current[best] ? site : best)),
   };
+}
+
+// The nearest callers of a site's owner: where all is allocated by one wrapper, they tell more.
+function callersText(heap, site) {
+  const names = [];
+  const own = heap.functionOf(heap.owners[site]);
+  for (let node = heap.parents[heap.owners[site]]; node > 0 && names.length < 3; node = heap.parents[node]) {
+    const f = heap.functionOf(node);
+    if (f !== own && !heap.isPlumbing(f) && heap.shortName(f) !== names.at(-1)) names.push(heap.shortName(f));
+  }
+  return names.map((name) => ` ← ${name}`).join("");
 }
 
 function mapMeasures(make) {
@@ -226,8 +236,8 @@ function sortRows(rows, { sort }) {
   return order.sort((a, b) => (texts[a] < texts[b] ? -1 : texts[a] > texts[b] ? 1 : a - b));
 }
 
-function space(rows) {
-  const cell = makeElement("td", { colspan: 99 });
+function space(rows, columns) {
+  const cell = makeElement("td", { colspan: columns });
   cell.style.height = `${rows * ROW_HEIGHT}px`;
   return makeElement("tr", { class: "space", "aria-hidden": "true" }, cell);
 }

@@ -1,8 +1,9 @@
 // Memory in use over the whole run: the curve, the peak, marks, and what is picked on it.
 
 const AXIS = 17; // below the plot, for times
-const HEADROOM = 15; // above the highest point, for its label
+const HEADROOM = 17; // above the highest point, for its label
 const CHURN = 5; // the strip that shows how much was allocated when
+const EDGE = 7; // left and right, so that what lies at the ends is whole
 const DRAG = 4; // pixels from which a click is a drag
 
 class Timeline {
@@ -15,6 +16,7 @@ class Timeline {
     this.points = curvePoints(heap);
     this.end = Math.max(heap.facts.duration_ns, this.points.at(-1)?.time ?? 0, 1);
     this.highest = Math.max(1, heap.facts.totals.peak_bytes, ...this.points.map((point) => point.live));
+    this.longGap = 4 * medianGap(this.points);
     this.draw = onceAFrame(() => this.paint());
     this.listen();
   }
@@ -31,7 +33,11 @@ class Timeline {
   }
 
   x(time) {
-    return (time / this.end) * this.width;
+    return EDGE + (time / this.end) * (this.width - 2 * EDGE);
+  }
+
+  timeAt(x) {
+    return Math.min(1, Math.max(0, (x - EDGE) / (this.width - 2 * EDGE))) * this.end;
   }
 
   y(bytes) {
@@ -60,7 +66,7 @@ class Timeline {
     context.textBaseline = "alphabetic";
     context.strokeStyle = colours.grid;
     context.lineWidth = 1;
-    for (const bytes of sizeTicks(this.highest, 3)) {
+    for (const bytes of sizeTicks(this.highest, 4)) {
       const y = Math.round(this.y(bytes)) + 0.5;
       line(context, 0, y, this.width, y);
       context.fillText(formatSize(bytes).replace(".0 ", " "), 2, y - 3);
@@ -78,7 +84,12 @@ class Timeline {
     if (!this.points.length) return;
     context.beginPath();
     context.moveTo(this.x(this.points[0].time), this.floor);
-    for (const { time, live } of this.points) context.lineTo(this.x(time), this.y(live));
+    this.points.forEach(({ time, live }, i) => {
+      const before = this.points[i - 1];
+      // No point for long: nothing was allocated or freed until just before this one.
+      if (before && time - before.time > this.longGap) context.lineTo(this.x(time), this.y(before.live));
+      context.lineTo(this.x(time), this.y(live));
+    });
     context.strokeStyle = colours.curve;
     context.lineWidth = 1.5;
     context.lineJoin = "round";
@@ -94,10 +105,7 @@ class Timeline {
     const { points } = this;
     const amounts = new Float64Array(Math.ceil(this.width / 2));
     for (let i = 1; i < points.length; i += 1) {
-      const first = (this.x(points[i - 1].time) / 2) | 0;
-      const last = Math.min(amounts.length - 1, (this.x(points[i].time) / 2) | 0);
-      const each = Math.max(0, points[i].allocated - points[i - 1].allocated) / (last - first + 1);
-      for (let slot = first; slot <= last; slot += 1) amounts[slot] += each;
+      spread(amounts, this.x(points[i - 1].time) / 2, this.x(points[i].time) / 2, points[i].allocated - points[i - 1].allocated);
     }
     const most = Math.max(...amounts, 1);
     context.fillStyle = colours.churn;
@@ -137,10 +145,10 @@ class Timeline {
     context.arc(x, y, 3.5, 0, 7);
     context.fill();
     const text = `peak ${formatSize(bytes)}`;
-    const isLeft = x + 12 + context.measureText(text).width > this.width;
-    context.textAlign = isLeft ? "right" : "left";
     context.font = `600 ${context.font}`;
-    context.fillText(text, isLeft ? x - 7 : x + 7, Math.max(10, y + 1));
+    const half = context.measureText(text).width / 2;
+    context.textAlign = "center";
+    context.fillText(text, Math.min(Math.max(x, half), this.width - half), y - 6);
     context.font = context.font.replace("600 ", "");
     context.textAlign = "left";
   }
@@ -184,7 +192,7 @@ class Timeline {
   }
 
   momentAt(x) {
-    return this.heap.momentNear((x / this.width) * this.end);
+    return this.heap.momentNear(this.timeAt(x));
   }
 
   spanBetween(a, b) {
@@ -224,7 +232,7 @@ class Timeline {
   }
 
   tell(event) {
-    const time = (this.hover / this.width) * this.end;
+    const time = this.timeAt(this.hover);
     const lines = [["b", formatDuration(time)]];
     const point = this.points.findLast((candidate) => candidate.time <= time);
     if (point) lines.push(["em", `${formatSize(point.live)} in use${point.blocks === null ? "" : `, ${plural(point.blocks, "block")}`}`]);
@@ -252,11 +260,25 @@ function curvePoints(heap) {
   return [start, ...points, peak, end].sort((a, b) => a.time - b.time);
 }
 
+function medianGap(points) {
+  const gaps = points.slice(1).map((point, i) => point.time - points[i].time).sort((a, b) => a - b);
+  return gaps.length ? gaps[gaps.length >> 1] : 0;
+}
+
 function describeSpan(heap, span) {
   const times = heap.momentTimes;
   if (!span) return "Whole run";
   if (span.from === undefined) return `At ${formatDuration(times[span.to])}`;
   return `From ${formatDuration(times[span.from])} to ${formatDuration(times[span.to])}`;
+}
+
+// Share an amount out between the slots from one place to another.
+function spread(slots, from, to, amount) {
+  const width = Math.max(to - from, 1e-3);
+  for (let slot = Math.floor(from); slot < Math.min(to, slots.length); slot += 1) {
+    const part = Math.min(slot + 1, to) - Math.max(slot, from);
+    slots[slot] += Math.max(0, amount) * (to - from > 1e-3 ? part / width : 1);
+  }
 }
 
 function sizeTicks(highest, count) {
