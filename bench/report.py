@@ -1,7 +1,8 @@
 """How large a report gets and how fast it is in a browser: a made-up heap in headless Chromium.
 
-The heap has 50,000 sites, 200,000 boxes in its flame graph and 600 snapshots. --check fails when the
-page is larger than 3 MB, is drawn later than 2 s after it was opened, or zooms in more than 100 ms.
+The heap has 50,000 sites, 200,000 boxes in its flame graph and 600 snapshots. --check fails when
+the page is larger than 3 MB, is drawn later than 2 s after it was opened, or takes more than 100 ms
+to zoom.
 Needs Debian's chromium and the packages of `make setup`.
 """
 

@@ -7,7 +7,7 @@ something, so no site is ever further off than that, and each moment's totals st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ from heapglass.model.tables import I64
 COLUMNS = ("live_blocks", "live_bytes", "allocations", "bytes_allocated")
 _LIVE_BYTES, _BYTES_ALLOCATED = COLUMNS.index("live_bytes"), COLUMNS.index("bytes_allocated")
 MOST_MOMENTS = 400
+_ENOUGH_MOMENTS = 64  # from here on single changes go before moments do
 _FIRST_GRAIN = 2.0**-20
 _COARSER = 4
 
@@ -60,13 +61,17 @@ def read_history(snapshots: Iterable[Snapshot], place: I64, site_count: int) -> 
 
 
 def fit_history(history: History, pack: Callable[[History], bytes], room: int) -> bytes:
-    """Packed with as fine a grain as fits into `room`; without moments if nothing does."""
+    """Packed as finely as fits into `room`; without moments if nothing does."""
     packed, grain = pack(history), _FIRST_GRAIN
     while len(packed) > room:
         if grain >= 1:
             return pack(History((), history.taken))
-        packed = pack(coarsen(history, grain))
-        grain *= _COARSER
+        if len(history.moments) >= 2 * _ENOUGH_MOMENTS:
+            history = History(tuple(_halve(history.moments)), history.taken)
+            packed = pack(history)
+        else:
+            packed = pack(coarsen(history, grain))
+            grain *= _COARSER
     return packed
 
 
@@ -104,9 +109,9 @@ def _moment(time_ns: int, before: I64, now: I64) -> Moment:
     return Moment(time_ns, site, change[site], now.sum(axis=0))
 
 
-def _halve(moments: list[Moment]) -> list[Moment]:
+def _halve(moments: Sequence[Moment]) -> list[Moment]:
     """Every other one, from the first on, with the changes of those between."""
-    kept = moments[:1]
+    kept = list(moments[:1])
     for middle, last in zip(moments[1::2], moments[2::2], strict=False):
         kept.append(_join(middle, last))
     return kept

@@ -13,6 +13,7 @@ from html import escape
 from importlib.resources import files
 
 from heapglass.model import HeapSource
+from heapglass.text import printable
 from heapglass.views.naming import Resolver
 from heapglass.web.document import Document, ReportQuery, Say, build_document
 
@@ -54,7 +55,7 @@ def render_page(title: str, document: Document) -> str:
     script = "".join(map(_asset, _SCRIPTS))
     texts = {
         "policy": _POLICY.format(_digest(script), _digest(style)),
-        "title": escape(title.encode("utf-8", "replace").decode()),
+        "title": escape(printable(title)),
         "style": style,
         "script": script,
         "core": b64encode(document.core).decode(),

@@ -147,7 +147,7 @@ class Report {
 
   drawHidden() {
     const chips = this.state.hidden.map((f) => makeElement("button", {
-      type: "button", title: `Show ${this.heap.name(f)} again`,
+      type: "button", title: this.heap.name(f), "aria-label": `Show ${this.heap.shortName(f)} again`,
       onclick: () => this.change({ hidden: this.state.hidden.filter((other) => other !== f), zoom: [] }),
     }, `${this.heap.shortName(f)} ×`));
     byId("hidden-list").replaceChildren(makeElement("span", { class: "quiet" }, "Hidden:"), ...chips);

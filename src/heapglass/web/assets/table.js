@@ -19,8 +19,9 @@ class SiteTable {
   // `content`: measures by name, measure (the current one), sort, group, matches by site or null.
   show(content) {
     this.content = content;
-    this.rows = groupRows(this.heap, content);
-    this.columns = content.isWhole ? MEASURES.filter((measure) => measure !== "live") : MEASURES;
+    // Of the whole run, live is what leaked; in a span temporary ones are not known.
+    this.columns = MEASURES.filter((measure) => measure !== (content.isWhole ? "live" : "temporary"));
+    this.rows = groupRows(this.heap, content, this.columns);
     this.order = sortRows(this.rows, content);
     this.place = new Map(this.order.map((row, place) => [this.rows.keys[row], place]));
     this.drawHead();
@@ -163,11 +164,11 @@ class SiteTable {
   }
 }
 
-// Rows of a grouping: keys, values by measure, and functions of a row's number for its texts.
-function groupRows(heap, content) {
+// Rows of a grouping, with anything in these columns: keys, values by measure, and functions of a row's number for its texts.
+function groupRows(heap, content, columns) {
   const sites = [];
   for (let site = 0; site <= heap.siteCount; site += 1) {
-    if ((!content.matches || content.matches[site]) && MEASURES.some((name) => content.measures[name].values[site] > 0)) sites.push(site);
+    if ((!content.matches || content.matches[site]) && columns.some((name) => content.measures[name].values[site] > 0)) sites.push(site);
   }
   return content.group === "stack" ? stackRows(heap, content, sites) : ownerRows(heap, content, sites);
 }

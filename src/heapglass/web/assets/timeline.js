@@ -73,9 +73,9 @@ class Timeline {
     }
     context.textAlign = "center";
     for (const time of timeTicks(this.end, Math.max(2, this.width / 110))) {
-      const text = formatDuration(time).replace(".0 ", " ");
-      const x = Math.min(Math.max(this.x(time), 14), this.width - 18);
-      context.fillText(time === 0 ? "0" : text, x, height - 4);
+      const text = time === 0 ? "0" : formatDuration(time).replace(".0 ", " ").replace(/(\d [mhd]) 0 \w$/, "$1");
+      const half = context.measureText(text).width / 2;
+      context.fillText(text, Math.min(Math.max(this.x(time), half), this.width - half), height - 4);
     }
     context.textAlign = "left";
   }
