@@ -36,7 +36,7 @@ def show(browser: Browser, tmp_path: Path) -> Iterator[Show]:
         def show_report(heap: ToldHeap, fragment: str = "", **options: Any) -> Opened:
             path = tmp_path / "report.html"
             query = ReportQuery(options.pop("room_bytes", None) or room_for_document())
-            page = build_page(heap, FakeNames(heap), query, lambda _: None)
+            page = build_page(heap, FakeNames(heap), query, lambda *_: None)
             path.write_text(page, encoding="utf-8")
             return closing.enter_context(open_report(browser, path, fragment, **options))
 

@@ -50,7 +50,8 @@ def main(args: argparse.Namespace) -> int:
     with ProgressLine() as progress:
         progress.say("reading")
         opened = open_source(args.source)
-        page = build_page(opened.heap, opened.names, query, progress.say)
+        progress.restart()
+        page = build_page(opened.heap, opened.names, query, progress.step)
     if args.output == "-":
         sys.stdout.buffer.write(page.encode())
         return 0

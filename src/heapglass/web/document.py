@@ -28,7 +28,8 @@ from heapglass.web.timeline_columns import thin_timeline
 
 _MOST_SITES = 200_000
 _CORE_SHARE = 0.8  # of all room; the rest is for the history, whatever the sites leave over
-Say = Callable[[str], None]
+_STEPS = 3
+Step = Callable[[int, int, str], None]  # so many done, of so many, and what is next
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +46,18 @@ class Document:
 
 
 def build_document(
-    source: HeapSource, resolver: Resolver, query: ReportQuery, say: Say
+    source: HeapSource, resolver: Resolver, query: ReportQuery, step: Step
 ) -> Document:
-    """`say` is told what is being done, in a few words."""
+    """`step` is told before each step."""
     most, is_fitting = _MOST_SITES, False
     while not is_fitting:
-        say("naming stacks")
+        step(0, _STEPS, "naming stacks")
         sites = build_sites(source, resolver, query.plumbing, most)
-        say("packing")
+        step(1, _STEPS, "packing")
         core = _pack_core(source, resolver, query, sites)
         is_fitting = len(core) <= _CORE_SHARE * query.room_bytes or most == 1
         most = max(1, most * 2 // 3)
-    say("reading the history")
+    step(2, _STEPS, "reading the history")
     history = _pack_history(source, sites, query.room_bytes - len(core))
     return Document(core, history)
 

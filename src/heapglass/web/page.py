@@ -15,7 +15,7 @@ from importlib.resources import files
 from heapglass.model import HeapSource
 from heapglass.text import printable
 from heapglass.views.naming import Resolver
-from heapglass.web.document import Document, ReportQuery, Say, build_document
+from heapglass.web.document import Document, ReportQuery, Step, build_document
 
 LIMIT_BYTES = 3_000_000  # of a page
 _STYLES = ("theme.css", "layout.css", "parts.css")
@@ -43,8 +43,8 @@ def room_for_document() -> int:
     return (LIMIT_BYTES - len(render_page("", Document(b"", b""))) - 4096) * 3 // 4
 
 
-def build_page(source: HeapSource, resolver: Resolver, query: ReportQuery, say: Say) -> str:
-    document = build_document(source, resolver, query, say)
+def build_page(source: HeapSource, resolver: Resolver, query: ReportQuery, step: Step) -> str:
+    document = build_document(source, resolver, query, step)
     process = source.process
     name = (process.argv[:1] or (process.executable,))[0].rsplit("/", 1)[-1]
     return render_page(f"{name} ({process.pid})", document)

@@ -13,7 +13,7 @@ ROOM = 2_000_000
 
 
 def build(heap: ToldHeap, room: int = ROOM) -> Document:
-    return build_document(heap, FakeNames(heap, ["no symbols"]), ReportQuery(room), lambda _: None)
+    return build_document(heap, FakeNames(heap, ["no symbols"]), ReportQuery(room), lambda *_: None)
 
 
 def test_counters_of_all_sites_are_there() -> None:

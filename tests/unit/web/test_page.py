@@ -49,7 +49,7 @@ def test_title_is_text() -> None:
 
 def test_data_is_nothing_but_base64() -> None:
     heap = told_heap()
-    page = build_page(heap, FakeNames(heap), ReportQuery(room_for_document()), lambda _: None)
+    page = build_page(heap, FakeNames(heap), ReportQuery(room_for_document()), lambda *_: None)
     for part in ("core", "history"):
         match = re.search(rf'<script type="text/plain" id="{part}">([^<]*)</script>', page)
         assert match is not None

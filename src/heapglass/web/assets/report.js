@@ -8,6 +8,7 @@ class Report {
     this.usual = heap.facts.remainder === "live" ? "live" : "peak";
     this.state = { ...DEFAULTS, measure: this.usual, usual: this.usual, ...readAddress(location.hash, heap) };
     this.colours = new Colours(heap);
+    this.trees = new Map();
     this.tiles = new Tiles(byId("tiles"), (measure) => this.change({ measure, sort: null }));
     this.timeline = new Timeline(byId("timeline"), heap, (span) => this.pick(span));
     this.flame = new FlameGraph(byId("flame"), byId("flame-scroll"), byId("flame-extent"), heap, this.colours, {
@@ -75,16 +76,12 @@ class Report {
 
   drawFlame(changed) {
     this.isFlameStale = false;
-    const { state, heap } = this;
+    const { state } = this;
     const shape = JSON.stringify([state.inverted, state.all, state.hidden]);
-    if (shape !== this.shape) {
-      this.tree = new (state.inverted ? CallerTree : CalleeTree)(heap, hiddenFunctions(heap, state));
-      this.shape = shape;
-      this.measured = null;
-    }
-    if (this.measured !== this.measure) {
+    this.tree = this.treeOf(shape);
+    if (this.tree.measured !== this.measure) {
       this.tree.measure(this.measure.values, this.measure.errors);
-      this.measured = this.measure;
+      this.tree.measured = this.measure;
     }
     byId("invert").checked = state.inverted;
     byId("all-frames").checked = state.all;
@@ -93,6 +90,16 @@ class Report {
     this.drawCrumbs();
     if (this.flame.focused !== null) this.tellFocus(this.flame.focused, this.flame.describe(this.flame.focused));
     else byId("flame-detail").textContent = "Point at a box for its numbers; click, or use the arrow keys and Enter, to zoom.";
+  }
+
+  // Large trees take half a second: those seen last are kept.
+  treeOf(shape) {
+    const { state, heap, trees } = this;
+    const tree = trees.get(shape) ?? new (state.inverted ? CallerTree : CalleeTree)(heap, hiddenFunctions(heap, state));
+    trees.delete(shape);
+    trees.set(shape, tree);
+    if (trees.size > 3) trees.delete(trees.keys().next().value);
+    return tree;
   }
 
   drawTable() {
