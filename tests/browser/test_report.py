@@ -68,7 +68,8 @@ def test_a_moment_is_picked_and_everything_follows(show: Show) -> None:
     report.pick(0.30)
     expect(report.page.locator("#picked")).to_have_text("At 1.0 s")
     assert "at=0" in report.page.url
-    report.tile("Live").click()
+    # Now it is about what was in use then, not at the peak.
+    expect(report.tile("Live")).to_have_attribute("aria-checked", "true")
     expect(report.tile("Live").locator("b")).to_have_text("981 KiB")
     report.flame().press("Home")
     expect(report.detail()).to_contain_text("981 KiB")
@@ -77,6 +78,7 @@ def test_a_moment_is_picked_and_everything_follows(show: Show) -> None:
     assert report.column(4) == ["20", "1"]
     report.page.get_by_role("button", name="Whole run").click()
     expect(report.tile("Live").locator("b")).to_have_text("20.2 MiB")
+    expect(report.tile("Peak")).to_have_attribute("aria-checked", "true")
 
 
 def test_a_window_is_dragged(show: Show) -> None:
@@ -266,12 +268,17 @@ def test_histograms_and_threads(show: Show) -> None:
 
 
 def test_a_link_shows_the_same_again(show: Show) -> None:
-    report = show(told_heap())
+    clipboard = ["clipboard-read", "clipboard-write"]
+    report = show(told_heap(), permissions=clipboard)
     report.tile("Allocated").click()
     report.pick(0.30, 0.60)
     report.page.locator("#flame").click(position={"x": 30, "y": 52})
     report.page.get_by_role("searchbox").fill("index")
-    fragment = "#" + report.page.url.split("#")[1]
+    report.page.get_by_role("button", name="Copy link").click()
+    expect(report.page.locator("#share")).to_have_text("Copied")
+    link = report.page.evaluate("navigator.clipboard.readText()")
+    assert link == report.page.url
+    fragment = "#" + link.split("#")[1]
     other = show(told_heap(), fragment)
     expect(other.tile("Allocated")).to_have_attribute("aria-checked", "true")
     expect(other.page.locator("#picked")).to_have_text("From 1.0 s to 2.0 s")

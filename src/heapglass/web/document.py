@@ -74,7 +74,7 @@ def _pack_core(
     for name, values in sites.errors.items():
         columns.add(f"site_{name}_error", values)
     _add_timeline(columns, source)
-    facts = collect_facts(source, source.sites(), query.units)
+    facts = collect_facts(source, sites.table, query.units)
     facts |= {"strings": list(strings), "warnings": list(resolver.warnings), "marks": []}
     return columns.pack(facts)
 

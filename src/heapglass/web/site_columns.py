@@ -36,6 +36,7 @@ _MEASURES = ("allocations", "bytes_allocated", "live_bytes", "peak_bytes", "temp
 class ReportSites:
     """`place[id]` is the number, in this report, of the site with that id; -1: there is none."""
 
+    table: SiteTable  # all sites of the source, as they were read for this
     tree: FrameTree
     outline: Outline
     node: I64  # of each site, rising
@@ -65,6 +66,7 @@ def build_sites(
     outline = tree.outline()
     node, group = np.unique(np.array(outline.place, np.int64)[nodes], return_inverse=True)
     return ReportSites(
+        table,
         tree,
         outline,
         node,

@@ -32,9 +32,10 @@ class Colours {
   }
 
   shade(hue, step) {
-    const chroma = hue === undefined ? 0.006 : this.isDark ? 0.075 : 0.078;
+    const chroma = this.isDark ? 0.075 : 0.078;
     const light = this.isDark ? 0.425 + 0.01 * step : 0.862 + 0.009 * step;
-    return `oklch(${light.toFixed(3)} ${chroma} ${(hue ?? 80) + 4 * step})`;
+    if (hue === undefined) return `oklch(${this.isDark ? 0.38 : 0.885} 0.006 80)`;
+    return `oklch(${light.toFixed(3)} ${chroma} ${hue + 4 * step})`;
   }
 }
 

@@ -81,7 +81,7 @@ class FlameGraph {
     this.canvas.dataset.boxes = this.rows.reduce((sum, row) => sum + (row?.length ?? 0), 0);
     // The canvas sticks to the top of what is scrolled, which is as high as all rows.
     this.tellAbove();
-    this.extent.style.height = `${Math.max(0, (this.deepest + 1) * ROW + 6 - height)}px`;
+    this.extent.style.height = `${Math.ceil(Math.max(0, (this.deepest + 1) * ROW - height) / ROW) * ROW}px`;
     this.scrollToSettle();
   }
 

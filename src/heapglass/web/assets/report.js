@@ -31,8 +31,13 @@ class Report {
     return from === null ? { to } : { from, to };
   }
 
+  // Who picks a moment wants to see what was in use then, not at the peak before it.
   pick(span) {
-    this.change({ from: span?.from ?? null, to: span?.to ?? null });
+    const changes = { from: span?.from ?? null, to: span?.to ?? null };
+    const isMoment = changes.to !== null && changes.from === null;
+    if (isMoment && !this.span && this.state.measure === "peak") changes.measure = "live";
+    if (!span && this.state.measure === "live") changes.measure = this.usual;
+    this.change(changes);
   }
 
   // Note a change in the address without drawing anything.
@@ -47,10 +52,16 @@ class Report {
     if (!names.length) return;
     Object.assign(this.state, changes);
     const address = `#${writeAddress(this.state)}`;
-    // Typing in the search field is no step that one wants to go back by.
-    if (names.every((name) => name === "query")) history.replaceState(null, "", address);
-    else history.pushState(null, "", address);
+    history[this.isGoingOn(names) ? "replaceState" : "pushState"](null, "", address);
     this.draw(names);
+  }
+
+  // Letters typed, or keys held, are no steps that one wants to go back by.
+  isGoingOn(names) {
+    const last = this.lastChange;
+    this.lastChange = { names: String(names), time: performance.now() };
+    const isQuick = last?.names === this.lastChange.names && this.lastChange.time - last.time < 1000;
+    return isQuick && names.every((name) => ["query", "from", "to"].includes(name));
   }
 
   draw(changed) {
@@ -182,7 +193,8 @@ class Report {
     byId("legend").replaceChildren(...modules.map((module) => {
       const swatch = makeElement("i");
       swatch.style.background = this.colours.module(module);
-      return makeElement("li", { title: module }, swatch, baseName(module));
+      const find = () => this.change({ query: baseName(module) });
+      return makeElement("li", {}, makeElement("button", { type: "button", title: `Find ${module}`, onclick: find }, swatch, baseName(module)));
     }));
   }
 
@@ -288,7 +300,8 @@ class Report {
     tip.hide();
     if (event.target === byId("search")) {
       this.change({ query: "" });
-      byId(state.tab === "table" ? "rows-body" : "flame").focus();
+      const next = state.tab === "table" ? byId("rows-body").querySelector('tr[tabindex="0"]') : byId("flame");
+      next?.focus();
     } else if (event.target === byId("timeline")) this.pick(null);
     else if (state.zoom.length) this.change({ zoom: state.zoom.slice(0, -1) });
     else if (state.query) this.change({ query: "" });
