@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import re
+import zlib
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from random import Random
+from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect
 
-from harness.browser import Opened
+from harness.browser import Opened, open_report
 from heapglass.model import LiveUnit, LossKind, ProcessState
 from heapglass.units import format_size as size_text
+from heapglass.web.document import ReportQuery, build_document
+from heapglass.web.page import render_page, room_for_document
 from unit.cli.sample_heap import SITES
-from unit.fake_source import SAMPLE_BYTES, FakeSite, frame
+from unit.fake_source import SAMPLE_BYTES, FakeNames, FakeSite, frame
 from unit.web.told_heap import ToldHeap, silent_heap, told_heap
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 Show = Callable[..., Opened]
 
@@ -114,6 +123,28 @@ def test_the_timeline_by_keyboard(show: Show) -> None:
     expect(slider).to_have_attribute("aria-valuetext", "From 2.0 s to 3.0 s")
     slider.press("Escape")
     expect(slider).to_have_attribute("aria-valuetext", "Whole run")
+
+
+def test_marks_stand_on_the_timeline(browser: Browser, tmp_path: Path) -> None:
+    heap = told_heap()
+    query = ReportQuery(room_for_document())
+    document = build_document(heap, FakeNames(heap), query, lambda *_: None)
+    marked = replace(document, core=with_marks(document.core, [[2_000_000_000, "after <loading>"]]))
+    path = tmp_path / "marked.html"
+    path.write_text(render_page("app", marked), encoding="utf-8")
+    with open_report(browser, path) as report:
+        # Of 3.4 s, with seven pixels left free at each end.
+        width = report.page.locator("#timeline").evaluate("canvas => canvas.clientWidth")
+        x = 7 + (width - 14) * 2 / 3.4
+        report.page.locator("#timeline").hover(position={"x": x, "y": 40})
+        expect(report.page.get_by_role("tooltip")).to_contain_text("mark: after <loading>")
+
+
+def with_marks(core: bytes, marks: list[list[int | str]]) -> bytes:
+    whole = zlib.decompress(core)
+    end = 4 + int.from_bytes(whole[:4], "little")
+    text = json.dumps({**json.loads(whole[4:end]), "marks": marks}).encode()
+    return zlib.compress(len(text).to_bytes(4, "little") + text + whole[end:])
 
 
 # ---- the flame graph
@@ -219,6 +250,17 @@ def test_rows_are_sorted_and_show_their_stacks(show: Show) -> None:
     expect(stack).to_contain_text("/build/libxml2/xmlstring.c:42")
     expect(stack.locator("li.owner")).to_contain_text("xmlStrndup")
     expect(stack.locator("li")).to_have_count(8)
+
+
+def test_a_column_that_is_left_out_has_a_stand_in(show: Show) -> None:
+    report = show(told_heap(), "#view=table&by=live")
+    expect(report.page.get_by_role("columnheader", name="Leaked")).to_have_attribute(
+        "aria-sort", "descending"
+    )
+    report = show(told_heap(), "#view=table&by=temporary&at=1")
+    expect(report.page.get_by_role("columnheader", name="Allocations")).to_have_attribute(
+        "aria-sort", "descending"
+    )
 
 
 def test_rows_by_keyboard_and_into_the_flame_graph(show: Show) -> None:
@@ -380,7 +422,7 @@ def test_hostile_names_are_shown_as_they_are(show: Show) -> None:
 def test_a_program_that_never_allocated(show: Show) -> None:
     report = show(silent_heap())
     assert report.page.locator(".tile b").all_inner_texts() == ["0 B"] * 4 + ["0"] * 2
-    expect(report.page.locator("#resolution")).to_contain_text("the run was too short")
+    expect(report.page.locator("#resolution")).to_contain_text("a shorter --snapshot")
     report.pick(0.5)
     for key in ("ArrowDown", "Enter", "i", "h", "t"):
         report.flame().press(key)

@@ -85,7 +85,7 @@ def _replace(path: Path, page: bytes) -> None:
         unfinished.write_bytes(page)
         unfinished.chmod(0o666 & ~_umask())
         unfinished.replace(path)
-    except OSError:
+    except BaseException:  # Ctrl-C, too, leaves nothing behind
         unfinished.unlink(missing_ok=True)
         raise
 

@@ -21,19 +21,27 @@ LIMIT_BYTES = 3_000_000  # of a page
 _STYLES = ("theme.css", "layout.css", "parts.css")
 _SCRIPTS = (
     "units.js",
+    "elements.js",
     "unpack.js",
     "model.js",
     "selection.js",
+    "search.js",
     "stack_tree.js",
     "colours.js",
     "address.js",
     "canvas.js",
     "timeline.js",
     "flame.js",
+    "rows.js",
+    "stack_pane.js",
     "table.js",
     "charts.js",
+    "about.js",
     "tiles.js",
+    "keys.js",
+    "theme.js",
     "report.js",
+    "start.js",
 )
 _POLICY = "default-src 'none'; img-src data:; script-src 'sha256-{}'; style-src 'sha256-{}'"
 

@@ -1,8 +1,18 @@
 // The view in the page's address, behind the #: whoever opens the link sees the same.
 
 const DEFAULTS = {
-  tab: "flame", measure: "peak", from: null, to: null, query: "", inverted: false, all: false,
-  zoom: [], hidden: [], sort: null, group: "stack", row: null,
+  tab: "flame",
+  measure: "peak",
+  from: null,
+  to: null,
+  query: "",
+  inverted: false,
+  all: false,
+  zoom: [],
+  hidden: [],
+  sort: null,
+  group: "stack",
+  row: null,
 };
 
 const TABS = ["flame", "table", "charts", "threads", "about"];
@@ -12,7 +22,8 @@ function writeAddress(state) {
   const words = new URLSearchParams();
   if (state.tab !== DEFAULTS.tab) words.set("view", state.tab);
   if (state.measure !== state.usual) words.set("by", state.measure);
-  if (state.to !== null) words.set("at", state.from === null ? `${state.to}` : `${state.from}-${state.to}`);
+  if (state.to !== null)
+    words.set("at", state.from === null ? `${state.to}` : `${state.from}-${state.to}`);
   if (state.query) words.set("search", state.query);
   if (state.inverted) words.set("callers", "1");
   if (state.all) words.set("all", "1");
@@ -49,5 +60,9 @@ function readAddress(text, heap) {
 }
 
 function readNumbers(text, limit) {
-  return (text ?? "").split(".").filter((word) => /^\d+$/.test(word)).map(Number).filter((number) => number < limit);
+  return (text ?? "")
+      .split(".")
+      .filter((word) => /^\d+$/.test(word))
+      .map(Number)
+      .filter((number) => number < limit);
 }

@@ -7,7 +7,9 @@ class Colours {
     this.heap = heap;
     this.hues = new Map();
     this.cache = new Map();
-    moduleWeights(heap).slice(0, HUES.length).forEach((module, place) => this.hues.set(module, HUES[place]));
+    moduleWeights(heap)
+        .slice(0, HUES.length)
+        .forEach((module, place) => this.hues.set(module, HUES[place]));
   }
 
   setTheme(isDark) {
@@ -15,15 +17,13 @@ class Colours {
     this.cache.clear();
   }
 
-  module(module) {
-    return this.shade(this.hues.get(module), 0);
-  }
+  module(module) { return this.shade(this.hues.get(module), 0); }
 
   // Of one function: its module's hue, a little off, so that neighbours can be told apart.
   of(f) {
     let colour = this.cache.get(f);
     if (!colour) {
-      const { heap } = this;
+      const {heap} = this;
       const isGrey = heap.isPlumbing(f) || !heap.module(f);
       colour = this.shade(isGrey ? undefined : this.hues.get(heap.module(f)), ((f * 7) % 9) - 4);
       this.cache.set(f, colour);
@@ -42,9 +42,10 @@ class Colours {
 // How wide the boxes of each module are together, the widest first. Of the whole run: colours must
 // not change with what is looked at.
 function moduleWeights(heap) {
-  const { site_node, site_peak_bytes, site_bytes_allocated, function_module } = heap.columns;
+  const {site_node, site_peak_bytes, site_bytes_allocated, function_module} = heap.columns;
   const inside = new Float64Array(heap.parents.length);
-  site_node.forEach((node, site) => (inside[node] += site_peak_bytes[site] + 1e-3 * site_bytes_allocated[site]));
+  site_node.forEach(
+      (node, site) => (inside[node] += site_peak_bytes[site] + 1e-3 * site_bytes_allocated[site]));
   const sums = new Float64Array(heap.strings.length);
   for (let node = inside.length - 1; node > 0; node -= 1) {
     inside[heap.parents[node]] += inside[node];
@@ -55,6 +56,4 @@ function moduleWeights(heap) {
   return modules.sort((a, b) => sums[b] - sums[a]).map((module) => heap.strings[module]);
 }
 
-function baseName(path) {
-  return path.slice(path.lastIndexOf("/") + 1);
-}
+function baseName(path) { return path.slice(path.lastIndexOf("/") + 1); }

@@ -1,16 +1,16 @@
 // The flame graph: boxes as wide as their share, callers above callees, or the other way round.
 
 const ROW = 21;
-const LEAST = 0.4; // pixels; what is narrower is drawn together
+const LEAST = 0.4;  // pixels; what is narrower is drawn together
 const ZOOM_MS = 160;
 
 class FlameGraph {
   constructor(canvas, scroller, extent, heap, colours, actions) {
-    Object.assign(this, { canvas, scroller, extent, heap, colours, actions });
-    this.view = [0, 1]; // what part of the root's width is shown
+    Object.assign(this, {canvas, scroller, extent, heap, colours, actions});
+    this.view = [0, 1];  // what part of the root's width is shown
     this.zoomed = 0;
     this.focused = null;
-    this.settle = null; // where to scroll to when rows have been drawn
+    this.settle = null;  // where to scroll to when rows have been drawn
     this.above = byId("above");
     this.above.addEventListener("click", () => (this.scroller.scrollTop = 0));
     this.draw = onceAFrame(() => this.paint());
@@ -20,7 +20,7 @@ class FlameGraph {
   // `content`: tree, measure, matches (functions, or null), path of the zoom.
   show(content) {
     const focus = this.focused === null || !this.tree ? null : pathOf(this.tree, this.focused);
-    Object.assign(this, { tree: content.tree, measure: content.measure, matches: content.matches });
+    Object.assign(this, {tree: content.tree, measure: content.measure, matches: content.matches});
     this.total = this.tree.value(0);
     this.focused = focus && followPath(this.tree, focus);
     this.setZoom(followPath(this.tree, content.path), content.isAnimated);
@@ -34,7 +34,7 @@ class FlameGraph {
       this.flight = null;
       this.view = target;
     } else {
-      this.flight = { from: this.view, to: target, start: performance.now() };
+      this.flight = {from: this.view, to: target, start: performance.now()};
     }
     this.scrollPastTrunk();
     this.draw();
@@ -54,7 +54,7 @@ class FlameGraph {
 
   step() {
     if (!this.flight) return;
-    const { from, to, start } = this.flight;
+    const {from, to, start} = this.flight;
     const part = Math.min(1, (performance.now() - start) / ZOOM_MS);
     const eased = 1 - (1 - part) ** 3;
     this.view = [0, 1].map((side) => from[side] + (to[side] - from[side]) * eased);
@@ -68,7 +68,7 @@ class FlameGraph {
     this.width = this.scroller.clientWidth;
     const height = this.scroller.clientHeight;
     const context = fitCanvas(this.canvas, this.width, height);
-    this.theme = { ...pickColours(themeColours()) };
+    this.theme = {...pickColours(themeColours())};
     context.font = `12px ${this.theme.mono}`;
     context.textBaseline = "middle";
     this.letter ??= context.measureText("0123456789").width / 10;
@@ -81,7 +81,8 @@ class FlameGraph {
     this.canvas.dataset.boxes = this.rows.reduce((sum, row) => sum + (row?.length ?? 0), 0);
     // The canvas sticks to the top of what is scrolled, which is as high as all rows.
     this.tellAbove();
-    this.extent.style.height = `${Math.ceil(Math.max(0, (this.deepest + 1) * ROW - height) / ROW) * ROW}px`;
+    this.extent.style.height =
+        `${Math.ceil(Math.max(0, (this.deepest + 1) * ROW - height) / ROW) * ROW}px`;
     this.scrollToSettle();
   }
 
@@ -103,7 +104,9 @@ class FlameGraph {
   // Leave out of sight what says nothing: long chains of callers that all have nearly everything.
   scrollPastTrunk() {
     let [node, depth] = [this.zoomed, pathOf(this.tree, this.zoomed).length];
-    for (let next = node; next !== undefined && this.tree.value(next) > 0.9 * this.tree.value(this.zoomed); depth += 1) {
+    for (let next = node;
+         next !== undefined && this.tree.value(next) > 0.9 * this.tree.value(this.zoomed);
+         depth += 1) {
       node = next;
       [next] = this.tree.children(node);
     }
@@ -125,7 +128,8 @@ class FlameGraph {
     const right = Math.min(this.width, (at + size - start) * scale);
     this.deepest = Math.max(this.deepest, depth);
     const y = depth * ROW - this.top;
-    if (y > -ROW && y < this.scroller.clientHeight) this.paintBox(context, node, left, right - left, y, depth);
+    if (y > -ROW && y < this.scroller.clientHeight)
+      this.paintBox(context, node, left, right - left, y, depth);
     let next = at;
     for (const child of this.tree.children(node)) {
       const share = this.tree.value(child) / this.total;
@@ -144,7 +148,7 @@ class FlameGraph {
     const f = this.tree.function(node);
     const isMatch = this.matches !== null && f >= 0 && this.matches[f] === 1;
     const isDim = this.ancestors.has(node) || (this.matches !== null && !isMatch);
-    (this.rows[depth] ??= []).push({ x, width, node });
+    (this.rows[depth] ??= []).push({x, width, node});
     const gap = width > 3 ? 1 : 0;
     context.globalAlpha = isDim ? 0.42 : 1;
     context.fillStyle = isMatch ? this.theme.match : f < 0 ? this.theme.sunken : this.colours.of(f);
@@ -155,19 +159,20 @@ class FlameGraph {
       context.lineWidth = 2;
       context.strokeRect(x + 1, y + 2, Math.max(1, width - gap - 2), ROW - 3);
     }
-    if (width > 5 * this.letter) this.paintText(context, node, f, { x, width, y, isMatch });
+    if (width > 5 * this.letter) this.paintText(context, node, f, {x, width, y, isMatch});
     context.globalAlpha = 1;
   }
 
-  paintText(context, node, f, { x, width, y, isMatch }) {
+  paintText(context, node, f, {x, width, y, isMatch}) {
     const letters = Math.floor((width - 10) / this.letter);
     const name = fitName(this.label(f), letters);
     context.fillStyle = isMatch ? this.theme.surface : this.theme.ink;
     context.fillText(name, x + 5, y + ROW / 2 + 1);
-    const value = `${formatValue(this.measure.measure, this.tree.value(node))}  ${formatShare(this.tree.value(node), this.total)}`;
-    if (letters < name.length + value.length + 3) return;
+    const value = this.tree.value(node);
+    const amount = `${formatValue(this.measure.measure, value)}  ${formatShare(value, this.total)}`;
+    if (letters < name.length + amount.length + 3) return;
     context.globalAlpha *= 0.6;
-    context.fillText(value, x + width - 6 - value.length * this.letter, y + ROW / 2 + 1);
+    context.fillText(amount, x + width - 6 - amount.length * this.letter, y + ROW / 2 + 1);
   }
 
   // All that is too narrow to be seen, as one faint box, so that nothing seems to be missing.
@@ -180,12 +185,10 @@ class FlameGraph {
     context.fillRect(left, y + 1, width, ROW - 1);
   }
 
-  label(f) {
-    return f < 0 ? this.measure.words.whole : this.heap.shortName(f);
-  }
+  label(f) { return f < 0 ? this.measure.words.whole : this.heap.shortName(f); }
 
   listen() {
-    const { canvas } = this;
+    const {canvas} = this;
     new ResizeObserver(() => this.draw()).observe(this.scroller);
     this.scroller.addEventListener("scroll", () => this.draw());
     canvas.addEventListener("pointermove", (event) => {
@@ -207,7 +210,7 @@ class FlameGraph {
 
   nodeAt(event) {
     const row = this.rows?.[Math.floor((event.offsetY + this.top) / ROW)] ?? [];
-    const box = row.find(({ x, width }) => event.offsetX >= x && event.offsetX < x + width);
+    const box = row.find(({x, width}) => event.offsetX >= x && event.offsetX < x + width);
     return box ? box.node : null;
   }
 
@@ -220,16 +223,17 @@ class FlameGraph {
   focus(node) {
     this.focused = node;
     const depth = pathOf(this.tree, node).length;
-    const { scroller } = this;
+    const {scroller} = this;
     if (depth * ROW < scroller.scrollTop) scroller.scrollTop = depth * ROW - ROW;
-    if ((depth + 1) * ROW > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = (depth + 2) * ROW - scroller.clientHeight;
+    if ((depth + 1) * ROW > scroller.scrollTop + scroller.clientHeight)
+      scroller.scrollTop = (depth + 2) * ROW - scroller.clientHeight;
     this.actions.focus(node, this.describe(node));
     this.draw();
   }
 
   press(event) {
     if (this.focused === null || event.ctrlKey || event.metaKey || event.altKey) return;
-    const { tree, focused } = this;
+    const {tree, focused} = this;
     const siblings = focused === 0 ? [0] : tree.children(tree.parent(focused));
     const place = siblings.indexOf(focused);
     const next = {
@@ -252,24 +256,31 @@ class FlameGraph {
   // Focus a node, zooming out as far as it takes to see it.
   reach(node) {
     const inView = ancestorsOf(this.tree, node);
-    if (node !== this.zoomed && !inView.includes(this.zoomed)) this.actions.zoom(pathOf(this.tree, this.tree.parent(node)));
+    if (node !== this.zoomed && !inView.includes(this.zoomed))
+      this.actions.zoom(pathOf(this.tree, this.tree.parent(node)));
     this.focus(node);
   }
 
   // What is known of a node, as lines of a tooltip.
   describe(node) {
-    const { tree, heap, measure } = this;
+    const {tree, heap, measure} = this;
     const f = tree.function(node);
     const value = tree.value(node);
     const error = tree.error(node);
     const amount = isCount(measure.measure) ? formatCount(value) : formatSize(value);
-    const margin = error ? ` ±${isCount(measure.measure) ? formatCompact(error) : formatSize(error)}` : "";
+    const margin =
+        error ? ` ±${isCount(measure.measure) ? formatCompact(error) : formatSize(error)}` : "";
     const shares = [`${formatShare(value, this.total)} of all`];
-    if (node !== 0 && tree.parent(node) !== 0) shares.push(`${formatShare(value, tree.value(tree.parent(node)))} of the box above`);
-    const lines = [["b", f < 0 ? this.label(f) : heap.name(f)], ["em", `${amount}${margin}  ·  ${shares.join("  ·  ")}`]];
+    if (node !== 0 && tree.parent(node) !== 0)
+      shares.push(`${formatShare(value, tree.value(tree.parent(node)))} of the box above`);
+    const lines = [
+      ["b", f < 0 ? this.label(f) : heap.name(f)],
+      ["em", `${amount}${margin}  ·  ${shares.join("  ·  ")}`]
+    ];
     if (f < 0) return lines;
     const own = selfValue(tree, node);
-    if (own > 0 && own < value) lines.push(["em", `${formatValue(measure.measure, own)} of it in no further box`]);
+    if (own > 0 && own < value)
+      lines.push(["em", `${formatValue(measure.measure, own)} of it in no further box`]);
     const places = [heap.file(f), heap.module(f)].filter(Boolean);
     return places.length ? [...lines, ...places.map((place) => ["span", place])] : lines;
   }

@@ -7,15 +7,15 @@ const CARRIED = "[changes too small to keep]";
 
 class Heap {
   constructor(core, history) {
-    this.facts = { ...core.facts, ...history.facts };
+    this.facts = {...core.facts, ...history.facts};
     this.strings = core.facts.strings;
-    this.columns = { ...core.columns, ...history.columns };
+    this.columns = {...core.columns, ...history.columns};
     this.siteCount = core.columns.site_node.length;
     this.addCarriedSite();
     this.parents = findParents(this.columns.node_depth);
     this.momentTimes = history.columns.moment_time_ns;
     this.owners = this.findOwners();
-    this.known = new Map(); // moment → counters of all sites then
+    this.known = new Map();  // moment → counters of all sites then
   }
 
   // One more site, below the root, for what the history does not tell apart by site.
@@ -40,41 +40,32 @@ class Heap {
     }
   }
 
-  functionOf(node) {
-    return this.columns.frame_function[this.columns.node_frame[node]];
-  }
+  functionOf(node) { return this.columns.frame_function[this.columns.node_frame[node]]; }
 
-  name(f) {
-    return this.strings[this.columns.function_name[f]];
-  }
+  name(f) { return this.strings[this.columns.function_name[f]]; }
 
-  shortName(f) {
-    return this.strings[this.columns.function_short_name[f]];
-  }
+  shortName(f) { return this.strings[this.columns.function_short_name[f]]; }
 
-  file(f) {
-    return this.strings[this.columns.function_file[f]];
-  }
+  file(f) { return this.strings[this.columns.function_file[f]]; }
 
-  module(f) {
-    return this.strings[this.columns.function_module[f]];
-  }
+  module(f) { return this.strings[this.columns.function_module[f]]; }
 
-  isPlumbing(f) {
-    return (this.columns.function_flags[f] & PLUMBING) !== 0;
-  }
+  isPlumbing(f) { return (this.columns.function_flags[f] & PLUMBING) !== 0; }
 
-  isNamed(f) {
-    return (this.columns.function_flags[f] & NAMED) !== 0;
-  }
+  isNamed(f) { return (this.columns.function_flags[f] & NAMED) !== 0; }
 
   // The frames of a site, innermost first.
   stack(site) {
-    const { node_frame, frame_function, frame_line, frame_inlined } = this.columns;
+    const {node_frame, frame_function, frame_line, frame_inlined} = this.columns;
     const frames = [];
     for (let node = this.columns.site_node[site]; node > 0; node = this.parents[node]) {
       const frame = node_frame[node];
-      frames.push({ node, f: frame_function[frame], line: frame_line[frame], isInlined: frame_inlined[frame] === 1 });
+      frames.push({
+        node,
+        f: frame_function[frame],
+        line: frame_line[frame],
+        isInlined: frame_inlined[frame] === 1
+      });
     }
     return frames;
   }
@@ -106,7 +97,7 @@ class Heap {
   }
 
   addUp(moment) {
-    const { moment_entries, entry_site } = this.columns;
+    const {moment_entries, entry_site} = this.columns;
     let end = 0;
     for (let k = 0; k <= moment; k += 1) end += moment_entries[k];
     const sums = {};
@@ -126,7 +117,7 @@ class Heap {
 
   // What remains of what was allocated after moment `from` and until moment `to`.
   bornBetween(from, to) {
-    const { birth_span, birth_site, birth_share, site_live_bytes } = this.columns;
+    const {birth_span, birth_site, birth_share, site_live_bytes} = this.columns;
     const values = new Float64Array(this.siteCount + 1);
     for (let i = 0; i < birth_span.length; i += 1) {
       if (birth_span[i] > from && birth_span[i] <= to) {
@@ -140,7 +131,8 @@ class Heap {
   momentNear(ns) {
     let best = -1;
     for (let k = 0; k < this.momentTimes.length; k += 1) {
-      if (best < 0 || Math.abs(this.momentTimes[k] - ns) < Math.abs(this.momentTimes[best] - ns)) best = k;
+      if (best < 0 || Math.abs(this.momentTimes[k] - ns) < Math.abs(this.momentTimes[best] - ns))
+        best = k;
     }
     return best;
   }

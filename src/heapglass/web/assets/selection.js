@@ -3,12 +3,15 @@
 // A span is null (the whole run), {to} (a moment) or {from, to} (a window); numbers of moments.
 
 const MEASURES = ["peak", "live", "leaked", "allocated", "count", "temporary"];
-const WORDS = { peak: "Peak", live: "Live", leaked: "Leaked", allocated: "Allocated", count: "Allocations", temporary: "Temporary" };
-const ERROR_COLUMNS = { peak: "peak_bytes", live: "live_bytes", leaked: "live_bytes", allocated: "bytes_allocated", count: "allocations" };
+const ERROR_COLUMNS = {
+  peak: "peak_bytes",
+  live: "live_bytes",
+  leaked: "live_bytes",
+  allocated: "bytes_allocated",
+  count: "allocations"
+};
 
-function isCount(measure) {
-  return measure === "count" || measure === "temporary";
-}
+function isCount(measure) { return measure === "count" || measure === "temporary"; }
 
 function formatValue(measure, value) {
   return isCount(measure) ? formatCompact(value) : formatSize(value);
@@ -19,8 +22,10 @@ function takeMeasure(heap, measure, span) {
   const values = siteValues(heap, measure, span);
   let total = 0;
   for (const value of values) total += value;
-  const errors = span || !ERROR_COLUMNS[measure] ? null : heap.columns[`site_${ERROR_COLUMNS[measure]}_error`] ?? null;
-  return { measure, values, errors, total, words: describeMeasure(heap, measure, span) };
+  const errors = span || !ERROR_COLUMNS[measure] ?
+      null :
+      heap.columns[`site_${ERROR_COLUMNS[measure]}_error`] ?? null;
+  return {measure, values, errors, total, words: describeMeasure(heap, measure, span)};
 }
 
 function siteValues(heap, measure, span) {
@@ -40,7 +45,7 @@ function siteValues(heap, measure, span) {
     const highest = highestMoment(heap, span);
     return highest === "peak" ? whole.peak : heap.at(highest).live_bytes;
   }
-  const name = { live: "live_bytes", allocated: "bytes_allocated", count: "allocations" }[measure];
+  const name = {live: "live_bytes", allocated: "bytes_allocated", count: "allocations"}[measure];
   const until = heap.at(span.to)[name];
   if (from < 0) return until;
   const since = heap.at(from)[name];
@@ -60,32 +65,53 @@ function highestMoment(heap, span) {
 }
 
 function remainderWord(heap) {
-  return { leaked: "Leaked", left: "Left at the end", live: "Still in use" }[heap.facts.remainder];
+  return {leaked: "Leaked", left: "Left at the end", live: "Still in use"}[heap.facts.remainder];
 }
 
 // A name for the tile, a line below it on what it means here, and what all of it together is.
 function describeMeasure(heap, measure, span) {
-  const times = heap.momentTimes;
-  const when = span && (span.from === undefined ? `until ${formatDuration(times[span.to])}` : "in this window");
-  switch (measure) {
-    case "peak": {
-      const highest = span ? highestMoment(heap, span) : "peak";
-      const time = highest === "peak" ? heap.facts.totals.peak_time_ns : times[highest];
-      return { name: WORDS.peak, whole: "in use at the peak", note: `${highest === "peak" ? "" : "highest snapshot, "}at ${formatDuration(time)}` };
-    }
-    case "live":
-      if (!span) return { name: WORDS.live, whole: "in use", note: heap.facts.remainder === "live" ? "now" : "at the end" };
-      if (span.from === undefined) return { name: WORDS.live, whole: "in use", note: `at ${formatDuration(times[span.to])}` };
-      return { name: "Grown", whole: "grown", note: "sites that grew in this window" };
-    case "leaked":
-      return { name: remainderWord(heap), whole: "never freed", note: span ? `of what came ${when}` : plural(heap.facts.totals.live_blocks, "block") };
-    case "allocated":
-      return { name: WORDS.allocated, whole: "allocated", note: when || `${formatShare(heap.facts.totals.bytes_freed, heap.facts.totals.bytes_allocated)} freed again` };
-    case "count":
-      return { name: WORDS.count, whole: "allocations", note: when || plural(heap.facts.totals.reallocs, "realloc") };
-    default: {
-      const { temporary, allocations } = heap.facts.totals;
-      return { name: WORDS.temporary, whole: "temporary allocations", note: span ? "whole run: not known by time" : `${formatShare(temporary, allocations)} of all, freed at once` };
-    }
-  }
+  const [name, whole, note] = DESCRIBED[measure](heap.facts, span && describeTime(heap, span));
+  return {name: measure === "leaked" ? remainderWord(heap) : name, whole, note};
 }
+
+// Of a span: since or until when, whether it is a window, and where memory was highest in it.
+function describeTime(heap, span) {
+  const isWindow = span.from !== undefined;
+  const end = formatDuration(heap.momentTimes[span.to]);
+  const highest = highestMoment(heap, span);
+  return {
+    isWindow,
+    end,
+    when: isWindow ? "in this window" : `until ${end}`,
+    highest: highest === "peak" ? null : formatDuration(heap.momentTimes[highest]),
+  };
+}
+
+// Of the facts, and of the time unless it is the whole run.
+const DESCRIBED = {
+  peak: ({totals}, time) => {
+    const isExact = !time || time.highest === null;
+    const at = isExact ? formatDuration(totals.peak_time_ns) : time.highest;
+    return ["Peak", "in use at the peak", `${isExact ? "" : "highest snapshot, "}at ${at}`];
+  },
+  live: ({remainder}, time) => {
+    if (time?.isWindow) return ["Grown", "grown", "sites that grew in this window"];
+    if (time) return ["Live", "in use", `at ${time.end}`];
+    return ["Live", "in use", remainder === "live" ? "now" : "at the end"];
+  },
+  leaked: ({totals}, time) => {
+    const blocks = plural(totals.live_blocks, "block");
+    return ["Leaked", "never freed", time ? `of what came ${time.when}` : blocks];
+  },
+  allocated: ({totals}, time) => {
+    const freed = `${formatShare(totals.bytes_freed, totals.bytes_allocated)} freed again`;
+    return ["Allocated", "allocated", time ? time.when : freed];
+  },
+  count: ({totals}, time) => {
+    return ["Allocations", "allocations", time ? time.when : plural(totals.reallocs, "realloc")];
+  },
+  temporary: ({totals}, time) => {
+    const share = `${formatShare(totals.temporary, totals.allocations)} of all, freed at once`;
+    return ["Temporary", "temporary allocations", time ? "whole run: not known by time" : share];
+  },
+};

@@ -8,7 +8,7 @@ class CalleeTree {
   constructor(heap, hidden) {
     this.functions = [-1];
     this.parents = [0];
-    this.place = new Int32Array(heap.parents.length); // node of the heap → node here
+    this.place = new Int32Array(heap.parents.length);  // node of the heap → node here
     const functionCount = heap.columns.function_name.length;
     const children = new Map();
     for (let node = 1; node < this.place.length; node += 1) {
@@ -57,21 +57,13 @@ class CalleeTree {
     return sums;
   }
 
-  function(node) {
-    return this.functions[node];
-  }
+  function(node) { return this.functions[node]; }
 
-  parent(node) {
-    return this.parents[node];
-  }
+  parent(node) { return this.parents[node]; }
 
-  value(node) {
-    return this.values[node];
-  }
+  value(node) { return this.values[node]; }
 
-  error(node) {
-    return this.squares ? Math.sqrt(this.squares[node]) : 0;
-  }
+  error(node) { return this.squares ? Math.sqrt(this.squares[node]) : 0; }
 
   children(node) {
     let list = this.sorted.get(node);
@@ -90,7 +82,7 @@ class CalleeTree {
 class CallerTree {
   constructor(heap, hidden) {
     this.heap = heap;
-    const shown = new Int32Array(heap.parents.length); // node → itself or its nearest shown caller
+    const shown = new Int32Array(heap.parents.length);  // itself, or its nearest shown caller
     for (let node = 1; node < shown.length; node += 1) {
       shown[node] = hidden[heap.functionOf(node)] ? shown[heap.parents[node]] : node;
     }
@@ -99,38 +91,31 @@ class CallerTree {
 
   measure(values, errors) {
     const sites = [];
-    for (let site = 0; site < values.length; site += 1) if (values[site] > 0) sites.push(site);
-    this.columns = { values, errors };
+    for (let site = 0; site < values.length; site += 1)
+      if (values[site] > 0) sites.push(site);
+    this.columns = {values, errors};
     this.nodes = [];
     this.make(-1, 0, sites, sites.map((site) => this.shown[this.heap.columns.site_node[site]]));
   }
 
   make(f, parent, sites, cursors) {
-    const { values, errors } = this.columns;
+    const {values, errors} = this.columns;
     let value = 0;
     let square = 0;
     for (const site of sites) {
       value += values[site];
       if (errors) square += errors[site] * errors[site];
     }
-    return this.nodes.push({ f, parent, value, square, sites, cursors, children: null }) - 1;
+    return this.nodes.push({f, parent, value, square, sites, cursors, children: null}) - 1;
   }
 
-  function(node) {
-    return this.nodes[node].f;
-  }
+  function(node) { return this.nodes[node].f; }
 
-  parent(node) {
-    return this.nodes[node].parent;
-  }
+  parent(node) { return this.nodes[node].parent; }
 
-  value(node) {
-    return this.nodes[node].value;
-  }
+  value(node) { return this.nodes[node].value; }
 
-  error(node) {
-    return Math.sqrt(this.nodes[node].square);
-  }
+  error(node) { return Math.sqrt(this.nodes[node].square); }
 
   children(node) {
     const own = this.nodes[node];
@@ -139,35 +124,36 @@ class CallerTree {
   }
 
   split(node, own) {
-    const { heap, shown } = this;
+    const {heap, shown} = this;
     const groups = new Map();
     own.sites.forEach((site, i) => {
       const cursor = own.cursors[i];
-      if (cursor === 0) return; // its outermost caller has been reached
+      if (cursor === 0) return;  // its outermost caller has been reached
       const f = heap.functionOf(cursor);
       let group = groups.get(f);
-      if (!group) groups.set(f, (group = { sites: [], cursors: [] }));
+      if (!group) groups.set(f, (group = {sites: [], cursors: []}));
       group.sites.push(site);
       group.cursors.push(shown[heap.parents[cursor]]);
     });
-    const made = Array.from(groups, ([f, { sites, cursors }]) => this.make(f, node, sites, cursors));
+    const made = Array.from(groups, ([f, {sites, cursors}]) => this.make(f, node, sites, cursors));
     return made.sort((a, b) => this.nodes[b].value - this.nodes[a].value);
   }
 }
 
 function pathOf(tree, node) {
   const path = [];
-  for (; node > 0; node = tree.parent(node)) path.unshift(tree.function(node));
-  return path;
+  for (; node > 0; node = tree.parent(node)) path.unshift(tree.function(node))
+      ;
+      return path;
 }
 
 // The node that a path of functions leads to, as far as it does.
 function followPath(tree, path) {
-  let node = 0;
-  for (const f of path) {
+      let node = 0;
+      for (const f of path) {
     const next = tree.children(node).find((child) => tree.function(child) === f);
-    if (next === undefined) break;
-    node = next;
+          if (next === undefined) break;
+          node = next;
   }
   return node;
-}
+      }

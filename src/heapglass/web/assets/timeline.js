@@ -1,10 +1,10 @@
 // Memory in use over the whole run: the curve, the peak, marks, and what is picked on it.
 
-const AXIS = 17; // below the plot, for times
-const HEADROOM = 17; // above the highest point, for its label
-const CHURN = 5; // the strip that shows how much was allocated when
-const EDGE = 7; // left and right, so that what lies at the ends is whole
-const DRAG = 4; // pixels from which a click is a drag
+const AXIS = 17;      // below the plot, for times
+const HEADROOM = 17;  // above the highest point, for its label
+const CHURN = 5;      // the strip that shows how much was allocated when
+const EDGE = 7;       // left and right, so that what lies at the ends is whole
+const DRAG = 4;       // pixels from which a click is a drag
 
 class Timeline {
   constructor(canvas, heap, onPick) {
@@ -15,7 +15,8 @@ class Timeline {
     this.hover = null;
     this.points = curvePoints(heap);
     this.end = Math.max(heap.facts.duration_ns, this.points.at(-1)?.time ?? 0, 1);
-    this.highest = Math.max(1, heap.facts.totals.peak_bytes, ...this.points.map((point) => point.live));
+    this.highest =
+        Math.max(1, heap.facts.totals.peak_bytes, ...this.points.map((point) => point.live));
     this.longGap = 4 * medianGap(this.points);
     this.draw = onceAFrame(() => this.paint());
     this.listen();
@@ -32,17 +33,11 @@ class Timeline {
     this.draw();
   }
 
-  x(time) {
-    return EDGE + (time / this.end) * (this.width - 2 * EDGE);
-  }
+  x(time) { return EDGE + (time / this.end) * (this.width - 2 * EDGE); }
 
-  timeAt(x) {
-    return Math.min(1, Math.max(0, (x - EDGE) / (this.width - 2 * EDGE))) * this.end;
-  }
+  timeAt(x) { return Math.min(1, Math.max(0, (x - EDGE) / (this.width - 2 * EDGE))) * this.end; }
 
-  y(bytes) {
-    return this.floor - (bytes / this.highest) * (this.floor - HEADROOM);
-  }
+  y(bytes) { return this.floor - (bytes / this.highest) * (this.floor - HEADROOM); }
 
   paint() {
     this.width = this.canvas.parentElement.clientWidth;
@@ -73,7 +68,9 @@ class Timeline {
     }
     context.textAlign = "center";
     for (const time of timeTicks(this.end, Math.max(2, this.width / 110))) {
-      const text = time === 0 ? "0" : formatDuration(time).replace(".0 ", " ").replace(/(\d [mhd]) 0 \w$/, "$1");
+      const text = time === 0 ?
+          "0" :
+          formatDuration(time).replace(".0 ", " ").replace(/(\d [mhd]) 0 \w$/, "$1");
       const half = context.measureText(text).width / 2;
       context.fillText(text, Math.min(Math.max(this.x(time), half), this.width - half), height - 4);
     }
@@ -84,10 +81,11 @@ class Timeline {
     if (!this.points.length) return;
     context.beginPath();
     context.moveTo(this.x(this.points[0].time), this.floor);
-    this.points.forEach(({ time, live }, i) => {
+    this.points.forEach(({time, live}, i) => {
       const before = this.points[i - 1];
       // No point for long: nothing was allocated or freed until just before this one.
-      if (before && time - before.time > this.longGap) context.lineTo(this.x(time), this.y(before.live));
+      if (before && time - before.time > this.longGap)
+        context.lineTo(this.x(time), this.y(before.live));
       context.lineTo(this.x(time), this.y(live));
     });
     context.strokeStyle = colours.curve;
@@ -102,10 +100,12 @@ class Timeline {
 
   // How much was allocated in each pixel's time, as a strip that is darker where it was more.
   paintChurn(context, colours) {
-    const { points } = this;
+    const {points} = this;
     const amounts = new Float64Array(Math.ceil(this.width / 2));
     for (let i = 1; i < points.length; i += 1) {
-      spread(amounts, this.x(points[i - 1].time) / 2, this.x(points[i].time) / 2, points[i].allocated - points[i - 1].allocated);
+      spread(
+          amounts, this.x(points[i - 1].time) / 2, this.x(points[i].time) / 2,
+          points[i].allocated - points[i - 1].allocated);
     }
     const most = Math.max(...amounts, 1);
     context.fillStyle = colours.churn;
@@ -118,7 +118,8 @@ class Timeline {
 
   paintMoments(context, colours) {
     context.fillStyle = colours.quiet;
-    for (const time of this.heap.momentTimes) context.fillRect(this.x(time) - 0.5, this.floor - 3, 1, 4);
+    for (const time of this.heap.momentTimes)
+      context.fillRect(this.x(time) - 0.5, this.floor - 3, 1, 4);
   }
 
   paintMarks(context, colours) {
@@ -137,7 +138,7 @@ class Timeline {
   }
 
   paintPeak(context, colours) {
-    const { peak_time_ns: time, peak_bytes: bytes } = this.heap.facts.totals;
+    const {peak_time_ns: time, peak_bytes: bytes} = this.heap.facts.totals;
     if (!bytes) return;
     const [x, y] = [this.x(time), this.y(bytes)];
     context.fillStyle = colours.warm;
@@ -174,7 +175,7 @@ class Timeline {
   }
 
   listen() {
-    const { canvas } = this;
+    const {canvas} = this;
     canvas.addEventListener("pointerdown", (event) => {
       if (event.button !== 0 || !this.heap.momentTimes.length) return;
       this.pressed = event.offsetX;
@@ -191,13 +192,11 @@ class Timeline {
     canvas.addEventListener("keydown", (event) => this.press(event));
   }
 
-  momentAt(x) {
-    return this.heap.momentNear(this.timeAt(x));
-  }
+  momentAt(x) { return this.heap.momentNear(this.timeAt(x)); }
 
   spanBetween(a, b) {
     const [from, to] = [this.momentAt(Math.min(a, b)), this.momentAt(Math.max(a, b))];
-    return from === to ? { to } : { from, to };
+    return from === to ? {to} : {from, to};
   }
 
   move(event) {
@@ -211,7 +210,8 @@ class Timeline {
   release(event) {
     if (this.pressed === undefined) return;
     const isDrag = Math.abs(event.offsetX - this.pressed) >= DRAG;
-    const span = isDrag ? this.spanBetween(this.pressed, event.offsetX) : { to: this.momentAt(event.offsetX) };
+    const span =
+        isDrag ? this.spanBetween(this.pressed, event.offsetX) : {to: this.momentAt(event.offsetX)};
     this.pressed = undefined;
     this.dragged = undefined;
     this.onPick(span);
@@ -220,27 +220,32 @@ class Timeline {
   press(event) {
     const last = this.heap.momentTimes.length - 1;
     if (last < 0) return;
-    const steps = { ArrowLeft: -1, ArrowRight: 1, PageUp: 10, PageDown: -10 };
+    const steps = {ArrowLeft: -1, ArrowRight: 1, PageUp: 10, PageDown: -10};
     const here = this.span ? this.span.to : last;
-    let to = { Home: 0, End: last }[event.key];
-    if (event.key in steps) to = this.span ? Math.min(last, Math.max(0, here + steps[event.key])) : here;
+    let to = {Home: 0, End: last}[event.key];
+    if (event.key in steps)
+      to = this.span ? Math.min(last, Math.max(0, here + steps[event.key])) : here;
     if (to === undefined) return;
     event.preventDefault();
-    if (!event.shiftKey || !this.span) return this.onPick({ to });
+    if (!event.shiftKey || !this.span) return this.onPick({to});
     const from = this.span.from ?? here;
-    return this.onPick(from < to ? { from, to } : { to });
+    return this.onPick(from < to ? {from, to} : {to});
   }
 
   tell(event) {
     const time = this.timeAt(this.hover);
     const lines = [["b", formatDuration(time)]];
     const point = this.points.findLast((candidate) => candidate.time <= time);
-    if (point) lines.push(["em", `${formatSize(point.live)} in use${point.blocks === null ? "" : `, ${plural(point.blocks, "block")}`}`]);
+    if (point) {
+      const blocks = point.blocks === null ? "" : `, ${plural(point.blocks, "block")}`;
+      lines.push(["em", `${formatSize(point.live)} in use${blocks}`]);
+    }
     for (const [at, name] of this.heap.facts.marks) {
       if (Math.abs(this.x(at) - this.hover) < 5) lines.push(["span", `mark: ${name}`]);
     }
     const moment = this.momentAt(this.hover);
-    if (moment >= 0) lines.push(["span", `nearest snapshot: ${formatDuration(this.heap.momentTimes[moment])}`]);
+    if (moment >= 0)
+      lines.push(["span", `nearest snapshot: ${formatDuration(this.heap.momentTimes[moment])}`]);
     tip.show(lines, event.clientX, event.clientY);
   }
 }
@@ -248,15 +253,28 @@ class Timeline {
 // The timeline's points, with the start, the exact peak and the end among them.
 function curvePoints(heap) {
   const c = heap.columns;
-  const { totals, duration_ns } = heap.facts;
+  const {totals, duration_ns} = heap.facts;
   const points = Array.from(c.point_time_ns, (time, i) => ({
-    time, live: c.point_live_bytes[i], blocks: c.point_live_blocks[i], allocated: c.point_bytes_allocated[i],
-  }));
+                                               time,
+                                               live: c.point_live_bytes[i],
+                                               blocks: c.point_live_blocks[i],
+                                               allocated: c.point_bytes_allocated[i],
+                                             }));
   if (!totals.allocations) return points;
   const allocatedBy = (time) => points.findLast((point) => point.time <= time)?.allocated ?? 0;
-  const peak = { time: totals.peak_time_ns, live: totals.peak_bytes, blocks: null, allocated: allocatedBy(totals.peak_time_ns) };
-  const end = { time: duration_ns, live: totals.live_bytes, blocks: totals.live_blocks, allocated: totals.bytes_allocated };
-  const start = { time: 0, live: 0, blocks: 0, allocated: 0 };
+  const peak = {
+    time: totals.peak_time_ns,
+    live: totals.peak_bytes,
+    blocks: null,
+    allocated: allocatedBy(totals.peak_time_ns)
+  };
+  const end = {
+    time: duration_ns,
+    live: totals.live_bytes,
+    blocks: totals.live_blocks,
+    allocated: totals.bytes_allocated
+  };
+  const start = {time: 0, live: 0, blocks: 0, allocated: 0};
   return [start, ...points, peak, end].sort((a, b) => a.time - b.time);
 }
 
@@ -297,8 +315,11 @@ function niceStep(rough, base) {
 
 function timeTicks(end, count) {
   const rough = end / count;
-  const long = [60, 120, 300, 600, 1800, 3600, 7200, 21600, 43200, 86400].map((seconds) => seconds * 1e9);
-  const step = rough > 3e10 ? long.find((candidate) => candidate >= rough) ?? niceStep(rough / 86400e9, 10) * 86400e9 : niceStep(rough, 10);
+  const long =
+      [60, 120, 300, 600, 1800, 3600, 7200, 21600, 43200, 86400].map((seconds) => seconds * 1e9);
+  const step = rough > 3e10 ?
+      long.find((candidate) => candidate >= rough) ?? niceStep(rough / 86400e9, 10) * 86400e9 :
+      niceStep(rough, 10);
   const ticks = [];
   for (let time = 0; time <= end; time += step) ticks.push(time);
   return ticks;

@@ -1,16 +1,15 @@
 // Sizes, counts, shares and durations as people read them; the same words as on the terminal.
 
-const SIZE_NAMES = { 1024: ["B", "KiB", "MiB", "GiB", "TiB", "PiB"], 1000: ["B", "kB", "MB", "GB", "TB", "PB"] };
+const SIZE_NAMES = {
+  1024: ["B", "KiB", "MiB", "GiB", "TiB", "PiB"],
+  1000: ["B", "kB", "MB", "GB", "TB", "PB"]
+};
 const COUNT_NAMES = ["", " k", " M", " G", " T"];
 let sizeBase = 1024;
 
-function useUnits(base) {
-  sizeBase = base;
-}
+function useUnits(base) { sizeBase = base; }
 
-function decimals(value) {
-  return value < 99.95 ? value.toFixed(1) : Math.round(value).toFixed(0);
-}
+function decimals(value) { return value < 99.95 ? value.toFixed(1) : Math.round(value).toFixed(0); }
 
 function scale(value, base, names) {
   let power = 0;
@@ -29,9 +28,7 @@ function formatSize(size) {
   return `${decimals(value)} ${names[power + 1]}`;
 }
 
-function formatCount(count) {
-  return Math.round(count).toLocaleString("en-US");
-}
+function formatCount(count) { return Math.round(count).toLocaleString("en-US"); }
 
 function formatCompact(count) {
   if (count < 0) return `-${formatCompact(-count)}`;
@@ -60,9 +57,8 @@ function formatDuration(ns) {
   const first = units.findIndex(([, unit]) => seconds >= unit);
   const [name, unit] = units[first];
   const [minorName, minor] = units[first + 1];
-  return `${Math.floor(seconds / unit)} ${name} ${Math.floor((seconds % unit) / minor)} ${minorName}`;
+  const rest = Math.floor((seconds % unit) / minor);
+  return `${Math.floor(seconds / unit)} ${name} ${rest} ${minorName}`;
 }
 
-function plural(count, noun) {
-  return `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;
-}
+function plural(count, noun) { return `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`; }

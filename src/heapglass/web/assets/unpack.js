@@ -14,7 +14,7 @@ async function unpackPart(id) {
     at += head.bytes;
   }
   delete facts.columns;
-  return { facts, columns };
+  return {facts, columns};
 }
 
 function decodeBase64(text) {
