@@ -40,9 +40,12 @@ function aboutProcess({command, process, source, site_count, totals}) {
     ["State", process.state],
     ["Recording", source],
     ["Distinct stacks", formatCount(site_count)],
+    ["Set aside at most", known(totals.usable_peak_bytes)],
     ["Slack", totals.is_usable ? "not known where sampling" : slack],
   ];
 }
+
+function known(size) { return size === null ? "not known" : formatSize(size); }
 
 function makePairs(pairs) {
   const pair = ([word, text]) =>

@@ -104,7 +104,8 @@ const DESCRIBED = {
     return ["Leaked", "never freed", time ? `of what came ${time.when}` : blocks];
   },
   allocated: ({totals}, time) => {
-    const freed = `${formatShare(totals.bytes_freed, totals.bytes_allocated)} freed again`;
+    // By blocks: where sampling, bytes freed and bytes allocated are not counted alike.
+    const freed = `${formatShare(totals.frees, totals.allocations)} of blocks freed`;
     return ["Allocated", "allocated", time ? time.when : freed];
   },
   count: ({totals}, time) => {

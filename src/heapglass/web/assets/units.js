@@ -4,28 +4,31 @@ const SIZE_NAMES = {
   1024: ["B", "KiB", "MiB", "GiB", "TiB", "PiB"],
   1000: ["B", "kB", "MB", "GB", "TB", "PB"]
 };
-const COUNT_NAMES = ["", " k", " M", " G", " T"];
+const COUNT_NAMES = ["", " k", " M", " G", " T", " P", " E"];
 let sizeBase = 1024;
 
 function useUnits(base) { sizeBase = base; }
 
-function decimals(value) { return value < 99.95 ? value.toFixed(1) : Math.round(value).toFixed(0); }
+// One decimal below a hundred, none from there on. Whole numbers until the end: a quotient would
+// already be rounded, and 1.45 would become 1.4.
+function decimals(value, unit) {
+  const tenths = Math.floor((Math.round(value) * 10 + unit / 2) / unit);
+  return tenths < 1000 ? (tenths / 10).toFixed(1) : String(Math.floor((value + unit / 2) / unit));
+}
 
-function scale(value, base, names) {
-  let power = 0;
-  while (power + 1 < names.length && Number(decimals(value)) >= base) {
-    value /= base;
-    power += 1;
-  }
-  return [value, power];
+// The number as shown, and the power of `base` that it is shown in.
+function scale(value, base, powers) {
+  let power = 1;
+  while (power < powers && Number(decimals(value, base ** power)) >= base) power += 1;
+  return [decimals(value, base ** power), power];
 }
 
 function formatSize(size) {
   if (size < 0) return `-${formatSize(-size)}`;
-  const names = SIZE_NAMES[sizeBase];
   if (size < sizeBase) return `${Math.round(size)} B`;
-  const [value, power] = scale(size / sizeBase, sizeBase, names.slice(1));
-  return `${decimals(value)} ${names[power + 1]}`;
+  const names = SIZE_NAMES[sizeBase];
+  const [number, power] = scale(size, sizeBase, names.length - 1);
+  return `${number} ${names[power]}`;
 }
 
 function formatCount(count) { return Math.round(count).toLocaleString("en-US"); }
@@ -33,15 +36,17 @@ function formatCount(count) { return Math.round(count).toLocaleString("en-US"); 
 function formatCompact(count) {
   if (count < 0) return `-${formatCompact(-count)}`;
   if (count < 10000) return formatCount(count);
-  const [value, power] = scale(count / 1000, 1000, COUNT_NAMES.slice(1));
-  return `${decimals(value)}${COUNT_NAMES[power + 1]}`;
+  const [number, power] = scale(count, 1000, COUNT_NAMES.length - 1);
+  return `${number}${COUNT_NAMES[power]}`;
 }
 
-// One decimal below ten percent: small things are looked at here.
+// One decimal below ten percent, and where all but a little is no "100%": small things are looked
+// at here.
 function formatShare(part, whole) {
   if (!(whole > 0)) return "–";
   const percent = (100 * part) / whole;
   if (percent > 0 && percent < 0.05) return "<0.1%";
+  if (percent >= 99.5 && percent < 100) return `${(Math.floor(percent * 10) / 10).toFixed(1)}%`;
   return `${percent < 9.95 ? percent.toFixed(1) : Math.round(percent)}%`;
 }
 
@@ -49,7 +54,7 @@ function formatDuration(ns) {
   if (ns < 0) return `-${formatDuration(-ns)}`;
   if (ns < 1e3) return `${Math.round(ns)} ns`;
   for (const [name, unit, limit] of [["µs", 1e3, 1e6], ["ms", 1e6, 1e9], ["s", 1e9, 6e10]]) {
-    const text = decimals(ns / unit);
+    const text = decimals(ns, unit);
     if (Number(text) * unit < limit) return `${text} ${name}`;
   }
   const seconds = Math.round(ns / 1e9);
