@@ -3,6 +3,7 @@
 MAKEFLAGS += --no-print-directory
 python := .venv/bin/python
 jobs := $(shell nproc 2>/dev/null || echo 1)
+js_files = $(wildcard src/heapglass/web/assets/*.js)
 # Not those whose line numbers are what a test is about.
 c_files = $(shell find native tests examples bench -path tests/unit/symbols/programs -prune -o \
 	-name '*.[ch]' -print -o -name '*.cpp' -print -o -name '*.cc' -print)
@@ -54,6 +55,8 @@ lint: setup
 	@$(python) -m ruff format --quiet --check .
 	@echo "format   c"
 	@.venv/bin/clang-format --dry-run -Werror $(c_files)
+	@echo "format   javascript"
+	@.venv/bin/clang-format --dry-run -Werror $(js_files)
 	@echo "lint     python"
 	@$(python) -m ruff check --quiet .
 	@echo "types    python"
@@ -66,7 +69,7 @@ lint: setup
 format: setup
 	@$(python) -m ruff check --quiet --fix-only .
 	@$(python) -m ruff format .
-	@.venv/bin/clang-format -i $(c_files)
+	@.venv/bin/clang-format -i $(c_files) $(js_files)
 
 tidy: setup
 	@$(python) -m pip install --quiet --disable-pip-version-check --group tidy

@@ -18,7 +18,7 @@ step() {
 
 cp "$root/examples/leaky_server.c" .
 step cc -g -O2 -pthread leaky_server.c -o leaky_server
-step heapglass run -o server.heapglass -- ./leaky_server
+step heapglass run --snapshot 0.02 -o server.heapglass -- ./leaky_server
 step heapglass summary server.heapglass
 echo
 echo "Where the leak is: the sites with the most memory never freed, and who called them."
@@ -26,3 +26,9 @@ step heapglass table --sort leaked --limit 2 --stacks server.heapglass
 echo
 echo "And what only came and went: the temporary allocations, by function."
 step heapglass table --sort temporary --group function --limit 5 server.heapglass
+echo
+echo "And all of it as one page for a browser, to look around in and to share."
+mkdir -p "$root/build"
+step heapglass report -o "$root/build/leaky_server.html" server.heapglass
+echo
+echo "Open it: file://$root/build/leaky_server.html"

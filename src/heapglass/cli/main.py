@@ -35,6 +35,7 @@ COMMANDS = {
     "summary": "show what a recording holds: totals, peak and the sites that matter most",
     "table": "list allocation sites with their counters",
     "export": "write a recording for other tools: pprof, speedscope, massif, Parquet, ...",
+    "report": "make one HTML page of a recording, to look at in a browser and to share",
     "core": "show who allocated what, from a core",
     "gdb": "print the path of the gdb extension",
     "log": "analyse a text log of allocator calls: leaks, totals, peak, callers, wrong frees",

@@ -1,0 +1,479 @@
+"""What a person does with a report, and what they must then see."""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+from playwright.sync_api import expect
+
+from harness.browser import Opened, open_report
+from heapglass.model import LiveUnit, LossKind, ProcessState
+from heapglass.units import format_size as size_text
+from heapglass.web.document import ReportQuery, build_document
+from heapglass.web.page import render_page, room_for_document
+from unit.cli.sample_heap import SITES
+from unit.fake_source import SAMPLE_BYTES, FakeNames, FakeSite, frame
+from unit.web.told_heap import ToldHeap, silent_heap, told_heap
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+Show = Callable[..., Opened]
+
+# ---- what is shown at first
+
+
+def test_headlines(show: Show) -> None:
+    report = show(told_heap())
+    expect(report.page.get_by_role("heading", level=1)).to_have_text("app --input 'data file.txt'")
+    expect(report.page.locator("#state")).to_contain_text("exited with status 0 after 3.4 s")
+    numbers = report.page.locator(".tile b").all_inner_texts()
+    assert numbers == ["28.1 MiB", "20.2 MiB", "20.2 MiB", "3.1 GiB", "2.1 M", "2.1 M"]
+    expect(report.tile("Peak")).to_have_attribute("aria-checked", "true")
+    expect(report.page.locator("#resolution")).to_contain_text("3 snapshots, about one in 1.1 s")
+
+
+def test_losses_and_cost_stand_at_the_top(show: Show) -> None:
+    heap = told_heap()
+    heap.loss_items = {LossKind.EARLY: 1, LossKind.STACK_NO_RULE: 7}
+    report = show(heap)
+    line = report.page.locator("#caveats summary")
+    expect(line).to_contain_text("2 things to know")
+    expect(line).to_contain_text("heapglass took 3.0 MiB of memory")
+    line.click()
+    expect(report.page.locator("#caveat-list")).to_contain_text(
+        "at code without unwind information"
+    )
+
+
+def test_nothing_lost(show: Show) -> None:
+    report = show(told_heap())
+    expect(report.page.locator("#caveats summary")).to_contain_text("Complete and exact")
+
+
+# ---- measures and time
+
+
+def test_tiles_choose_what_is_measured(show: Show) -> None:
+    report = show(told_heap())
+    report.flame()
+    expect(report.detail()).to_contain_text("in use at the peak")
+    expect(report.detail()).to_contain_text("28.1 MiB")
+    report.tile("Temporary").click()
+    report.flame().press("Home")
+    expect(report.detail()).to_contain_text("temporary allocations")
+    expect(report.detail()).to_contain_text("2,098,777")
+
+
+def test_a_moment_is_picked_and_everything_follows(show: Show) -> None:
+    report = show(told_heap())
+    report.pick(0.30)
+    expect(report.page.locator("#picked")).to_have_text("At 1.0 s")
+    assert "at=0" in report.page.url
+    # Now it is about what was in use then, not at the peak.
+    expect(report.tile("Live")).to_have_attribute("aria-checked", "true")
+    expect(report.tile("Live").locator("b")).to_have_text("981 KiB")
+    report.flame().press("Home")
+    expect(report.detail()).to_contain_text("981 KiB")
+    report.tab("Table")
+    assert report.column(1) == ["977 KiB", "4.0 KiB"]
+    assert report.column(4) == ["20", "1"]
+    report.page.get_by_role("button", name="Whole run").click()
+    expect(report.tile("Live").locator("b")).to_have_text("20.2 MiB")
+    expect(report.tile("Peak")).to_have_attribute("aria-checked", "true")
+
+
+def test_a_window_is_dragged(show: Show) -> None:
+    report = show(told_heap())
+    report.pick(0.30, 0.88)
+    expect(report.page.locator("#picked")).to_have_text("From 1.0 s to 3.0 s")
+    report.tile("Allocations").click()
+    # 124,701 until the end of it, 21 before.
+    expect(report.tile("Allocations").locator("b")).to_have_text("125 k")
+    # Site 2 grew by 20,971,520 - 1,000,000, the others by 76,543 and 163,840.
+    expect(report.tile("Grown").locator("b")).to_have_text("19.3 MiB")
+    # The peak itself was then.
+    expect(report.tile("Peak").locator("b")).to_have_text("28.1 MiB")
+    # All that remains of site 2 was allocated then; site 4's block came earlier.
+    expect(report.tile("Leaked").locator("b")).to_have_text("20.0 MiB")
+    expect(report.tile("Temporary")).to_contain_text("not known by time")
+
+
+def test_the_peak_of_a_window_without_the_peak(show: Show) -> None:
+    report = show(told_heap(), "#at=0-1&by=peak")
+    expect(report.tile("Peak")).to_contain_text("highest snapshot, at 2.0 s")
+    expect(report.tile("Peak").locator("b")).to_have_text("19.1 MiB")
+
+
+def test_the_timeline_by_keyboard(show: Show) -> None:
+    report = show(told_heap())
+    slider = report.page.get_by_role("slider")
+    slider.press("Home")
+    expect(slider).to_have_attribute("aria-valuetext", "At 1.0 s")
+    slider.press("ArrowRight")
+    expect(slider).to_have_attribute("aria-valuetext", "At 2.0 s")
+    slider.press("Shift+ArrowRight")
+    expect(slider).to_have_attribute("aria-valuetext", "From 2.0 s to 3.0 s")
+    slider.press("Escape")
+    expect(slider).to_have_attribute("aria-valuetext", "Whole run")
+
+
+def test_marks_stand_on_the_timeline(browser: Browser, tmp_path: Path) -> None:
+    heap = told_heap()
+    query = ReportQuery(room_for_document())
+    document = build_document(heap, FakeNames(heap), query, lambda *_: None)
+    marked = replace(document, core=with_marks(document.core, [[2_000_000_000, "after <loading>"]]))
+    path = tmp_path / "marked.html"
+    path.write_text(render_page("app", marked), encoding="utf-8")
+    with open_report(browser, path) as report:
+        # Of 3.4 s, with seven pixels left free at each end.
+        width = report.page.locator("#timeline").evaluate("canvas => canvas.clientWidth")
+        x = 7 + (width - 14) * 2 / 3.4
+        report.page.locator("#timeline").hover(position={"x": x, "y": 40})
+        expect(report.page.get_by_role("tooltip")).to_contain_text("mark: after <loading>")
+
+
+def with_marks(core: bytes, marks: list[list[int | str]]) -> bytes:
+    whole = zlib.decompress(core)
+    end = 4 + int.from_bytes(whole[:4], "little")
+    text = json.dumps({**json.loads(whole[4:end]), "marks": marks}).encode()
+    return zlib.compress(len(text).to_bytes(4, "little") + text + whole[end:])
+
+
+# ---- the flame graph
+
+
+def test_zoom_by_mouse_and_back(show: Show) -> None:
+    report = show(told_heap())
+    canvas = report.page.locator("#flame")
+    canvas.hover(position={"x": 30, "y": 52})
+    expect(report.page.get_by_role("tooltip")).to_contain_text("app::Server::run(app::Options")
+    expect(report.page.get_by_role("tooltip")).to_contain_text("server.cc")
+    canvas.click(position={"x": 30, "y": 52})
+    expect(report.page.get_by_role("navigation", name="Zoom")).to_contain_text("app::Server::run")
+    canvas.press("Escape")
+    canvas.press("Escape")
+    expect(report.page.get_by_role("navigation", name="Zoom")).to_be_hidden()
+    report.page.go_back()
+    expect(report.page.get_by_role("navigation", name="Zoom")).to_be_visible()
+
+
+def test_the_flame_graph_by_keyboard(show: Show) -> None:
+    report = show(told_heap())
+    canvas = report.flame()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
+        canvas.press(key)
+    expect(report.detail()).to_contain_text("load_configuration")
+    canvas.press("ArrowLeft")
+    expect(report.detail()).to_contain_text("app::Server::run")
+    canvas.press("Enter")
+    assert "zoom=" in report.page.url
+    canvas.press("0")
+    assert "zoom=" not in report.page.url
+
+
+def test_callers_begin_with_those_who_allocate(show: Show) -> None:
+    report = show(told_heap())
+    report.page.get_by_label("Callers").check()
+    canvas = report.flame()
+    canvas.press("Home")
+    canvas.press("ArrowDown")
+    expect(report.detail()).to_contain_text("app::Index<std::basic_string")
+    expect(report.detail()).to_contain_text("85% of all")
+    canvas.press("ArrowDown")
+    expect(report.detail()).to_contain_text("app::Server::run")
+
+
+def test_plumbing_is_hidden_until_asked_for(show: Show) -> None:
+    report = show(told_heap())
+    canvas = report.flame()
+    canvas.press("ArrowDown")
+    expect(report.detail()).to_contain_text("main")
+    canvas.press("a")
+    expect(report.page.get_by_label("All frames")).to_be_checked()
+    canvas.press("Home")
+    canvas.press("ArrowDown")
+    expect(report.detail()).to_contain_text("_start")
+
+
+def test_a_function_is_hidden_and_brought_back(show: Show) -> None:
+    report = show(told_heap())
+    canvas = report.flame()
+    canvas.press("ArrowDown")
+    canvas.press("h")
+    chip = report.page.get_by_role("button", name="Show main again")
+    expect(chip).to_be_visible()
+    canvas.press("Home")
+    canvas.press("ArrowDown")
+    expect(report.detail()).to_contain_text("app::Server::run")
+    chip.click()
+    expect(chip).to_have_count(0)
+
+
+def test_search(show: Show) -> None:
+    report = show(told_heap())
+    report.page.keyboard.press("/")
+    report.page.keyboard.type("LIBXML2")
+    expect(report.page.locator("#found")).to_have_text("14% · 3.8 MiB")
+    report.tab("Table")
+    assert [name.split(" ")[0] for name in report.column(5)] == ["xmlStrndup"]
+    report.page.get_by_role("searchbox").fill("nobody")
+    expect(report.page.locator("#found")).to_have_text("no match")
+    report.page.get_by_role("searchbox").press("Escape")
+    expect(report.page.locator("#found")).to_have_text("")
+    assert len(report.rows()) == 7
+
+
+# ---- the table
+
+
+def test_rows_are_sorted_and_show_their_stacks(show: Show) -> None:
+    report = show(told_heap(), "#view=table")
+    assert report.column(0)[:3] == ["24.0 MiB", "3.8 MiB", "320 KiB"]
+    report.page.get_by_role("button", name="Allocated").click()
+    assert report.column(2)[:2] == ["3.0 GiB", "50.0 MiB"]
+    expect(report.page.get_by_role("columnheader", name="Allocated")).to_have_attribute(
+        "aria-sort", "descending"
+    )
+    report.page.get_by_role("button", name="Function").click()
+    names = [name.split(" ")[0].lower() for name in report.column(5)]
+    assert names == sorted(names, key=lambda name: name)
+    report.page.locator("#rows-body tr", has_text="xmlStrndup").click()
+    stack = report.page.get_by_label("Stack of the selected row")
+    expect(stack).to_contain_text("/build/libxml2/xmlstring.c:42")
+    expect(stack.locator("li.owner")).to_contain_text("xmlStrndup")
+    expect(stack.locator("li")).to_have_count(8)
+
+
+def test_a_column_that_is_left_out_has_a_stand_in(show: Show) -> None:
+    report = show(told_heap(), "#view=table&by=live")
+    expect(report.page.get_by_role("columnheader", name="Leaked")).to_have_attribute(
+        "aria-sort", "descending"
+    )
+    report = show(told_heap(), "#view=table&by=temporary&at=1")
+    expect(report.page.get_by_role("columnheader", name="Allocations")).to_have_attribute(
+        "aria-sort", "descending"
+    )
+
+
+def test_rows_by_keyboard_and_into_the_flame_graph(show: Show) -> None:
+    report = show(told_heap(), "#view=table")
+    report.page.locator("#rows-body tr[tabindex='0']").press("ArrowDown")
+    expect(report.page.locator("#rows-body tr[aria-selected='true']")).to_contain_text("xmlStrndup")
+    report.page.get_by_role("button", name="In the flame graph").click()
+    expect(report.detail()).to_contain_text("xmlStrndup")
+
+
+def test_rows_are_grouped(show: Show) -> None:
+    report = show(told_heap(), "#view=table")
+    firsts = {"functions": "app::Index<…>::insert", "modules": "/usr/bin/app", "files": "inverted"}
+    for group, first in firsts.items():
+        report.page.get_by_label("Rows").select_option(label=group)
+        assert first in report.column(5)[0]
+        assert re.fullmatch(r"\d stacks?", report.column(6)[0])
+
+
+def test_of_many_rows_only_those_in_sight_are_made(show: Show) -> None:
+    sites = [
+        FakeSite((frame(f"f{n:05}"), frame("main")), allocations=1, bytes_allocated=n, peak_bytes=n)
+        for n in range(1, 501)
+    ]
+    report = show(ToldHeap(sites, told=(), remaining=()), "#view=table")
+    assert len(report.rows()) < 100
+    report.page.locator("#rows-body tr[tabindex='0']").press("End")
+    expect(report.page.locator("#rows-body tr[aria-selected='true']")).to_contain_text("f00001")
+
+
+# ---- the other views
+
+
+def test_histograms_and_threads(show: Show) -> None:
+    report = show(told_heap())
+    report.tab("Sizes & lifetimes")
+    sizes = report.page.get_by_label("Sizes asked for")
+    expect(sizes.get_by_role("row", name=re.compile("^16 . 31 B"))).to_contain_text("1.8 M")
+    expect(report.page.get_by_label("Lifetimes of freed blocks")).to_contain_text("below 1 ms")
+    report.tab("Threads")
+    expect(report.page.get_by_role("row", name=re.compile("worker"))).to_have_count(2)
+    report.tab("About")
+    expect(report.page.locator("#view-about")).to_contain_text("Nothing but the addresses")
+
+
+# ---- links, themes, windows
+
+
+def test_a_link_shows_the_same_again(show: Show) -> None:
+    clipboard = ["clipboard-read", "clipboard-write"]
+    report = show(told_heap(), permissions=clipboard)
+    report.tile("Allocated").click()
+    report.pick(0.30, 0.60)
+    report.page.locator("#flame").click(position={"x": 30, "y": 52})
+    report.page.get_by_role("searchbox").fill("index")
+    report.page.get_by_role("button", name="Copy link").click()
+    expect(report.page.locator("#share")).to_have_text("Copied")
+    link = report.page.evaluate("navigator.clipboard.readText()")
+    assert link == report.page.url
+    fragment = "#" + link.split("#")[1]
+    other = show(told_heap(), fragment)
+    expect(other.tile("Allocated")).to_have_attribute("aria-checked", "true")
+    expect(other.page.locator("#picked")).to_have_text("From 1.0 s to 2.0 s")
+    expect(other.page.get_by_role("searchbox")).to_have_value("index")
+    zoomed = report.page.get_by_role("navigation", name="Zoom").inner_text()
+    expect(other.page.get_by_role("navigation", name="Zoom")).to_have_text(
+        re.sub(r"\s+", " ", zoomed), use_inner_text=True
+    )
+
+
+def test_a_senseless_link_shows_the_whole(show: Show) -> None:
+    report = show(told_heap(), "#at=99-2&zoom=x.9999&hide=-1&by=nothing&view=none")
+    for fragment in ("#%%%", "#at=2-1&row=1e9", "#zoom=0.0.0&row=-1"):
+        expect(report.tile("Peak").locator("b")).to_have_text("28.1 MiB")
+        expect(report.page.locator("#flame")).to_have_attribute("data-boxes", re.compile("[1-9]"))
+        report.page.evaluate("text => (location.hash = text)", fragment)
+    expect(report.page.locator("#picked")).to_have_text("")
+
+
+def test_light_and_dark(show: Show) -> None:
+    report = show(told_heap(), color_scheme="dark")
+    root = report.page.locator("html")
+    expect(root).to_have_attribute("data-theme", "dark")
+    dark = root.evaluate("element => getComputedStyle(element).backgroundColor")
+    report.page.get_by_role("button", name="Light or dark").click()
+    expect(root).to_have_attribute("data-theme", "light")
+    assert root.evaluate("element => getComputedStyle(element).backgroundColor") != dark
+    report.page.reload()
+    expect(root).to_have_attribute("data-theme", "light")
+
+
+def test_everything_fits_the_window(show: Show) -> None:
+    report = show(told_heap())
+    for width, height in ((1280, 720), (1024, 700), (400, 800)):
+        report.page.set_viewport_size({"width": width, "height": height})
+        for tab in ("Flame graph", "Table", "Sizes & lifetimes", "Threads", "About"):
+            report.tab(tab)
+            wide, high = report.page.evaluate(
+                "[document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
+            )
+            assert wide <= width
+            # On a laptop the page needs no scrolling.
+            assert high <= height or width == 400
+
+
+def test_everything_that_can_be_used_has_a_name(show: Show) -> None:
+    report = show(told_heap())
+    nameless = report.page.evaluate(
+        """() => [...document.querySelectorAll("button, input, select, canvas, [role]")]
+            .filter((one) => !(one.ariaLabel || one.textContent.trim() || one.labels?.length
+                || one.ariaLabelledByElements?.length || one.role === "tooltip"))
+            .map((one) => one.outerHTML.slice(0, 90))"""
+    )
+    assert nameless == []
+
+
+def test_keys_are_explained(show: Show) -> None:
+    report = show(told_heap())
+    report.page.locator("body").press("?")
+    dialog = report.page.get_by_role("dialog")
+    expect(dialog).to_contain_text("hide the box's function")
+    report.page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    tabs = report.page.get_by_role("tab", name="Flame graph")
+    tabs.press("ArrowRight")
+    expect(report.page.get_by_role("tab", name="Table")).to_be_focused()
+
+
+# ---- heaps that are not as usual
+
+
+HOSTILE = (
+    '</script><script>document.title="taken"</script><img src=x onerror=alert(1)>"\'&\u202e😀\x00'
+)
+
+
+def test_hostile_names_are_shown_as_they_are(show: Show) -> None:
+    site = FakeSite(
+        (frame(HOSTILE, HOSTILE, 3, f"/lib/{HOSTILE}"), frame("main")),
+        allocations=1,
+        bytes_allocated=10,
+        peak_bytes=10,
+        peak_blocks=1,
+    )
+    heap = ToldHeap([site], argv=(HOSTILE,), told=(), remaining=(), thread_names=((HOSTILE, 0),))
+    report = show(heap, "#view=table")
+    assert report.page.title() != "taken"
+    assert report.page.locator("script:not([type=module])").count() == 0
+    assert report.page.locator("img").count() == 0
+    expect(report.page.locator("#stack h3")).to_contain_text('<script>document.title="taken"')
+    report.tab("Threads")
+    expect(report.page.locator("#view-threads")).to_contain_text("<img src=x onerror=alert(1)>")
+    report.tab("Flame graph")
+    report.flame().press("ArrowDown")
+    report.page.locator("#flame").hover(position={"x": 50, "y": 52})
+    expect(report.page.get_by_role("tooltip")).to_contain_text("</script>")
+
+
+def test_a_program_that_never_allocated(show: Show) -> None:
+    report = show(silent_heap())
+    assert report.page.locator(".tile b").all_inner_texts() == ["0 B"] * 4 + ["0"] * 2
+    expect(report.page.locator("#resolution")).to_contain_text("a shorter --snapshot")
+    report.pick(0.5)
+    for key in ("ArrowDown", "Enter", "i", "h", "t"):
+        report.flame().press(key)
+    report.tab("Table")
+    expect(report.page.locator("#rows-body")).to_contain_text("No rows.")
+    report.tab("Sizes & lifetimes")
+    expect(report.page.get_by_label("Sizes asked for")).to_contain_text("None.")
+
+
+def test_sampled_sites_show_their_errors(show: Show) -> None:
+    heap = told_heap()
+    heap.made_of = [replace(site, samples=9) for site in SITES[:5]]
+    heap.mode, heap.live_unit, heap.sample_interval = "sampled", LiveUnit.USABLE, SAMPLE_BYTES
+    report = show(heap, "#view=table")
+    expect(report.page.locator("#caveats summary")).to_contain_text("Sampled once in about 512 KiB")
+    expect(report.page.locator("#stack")).to_contain_text("24.0 MiB ±2.4 MiB")
+    report.tab("Flame graph")
+    canvas = report.flame()
+    canvas.press("ArrowDown")
+    expect(report.detail()).to_contain_text("±")
+
+
+def test_a_killed_program_left_its_memory(show: Show) -> None:
+    heap = told_heap()
+    heap.state, heap.exit_status = ProcessState.KILLED, None
+    report = show(heap)
+    expect(report.page.locator("#state")).to_contain_text("killed, last seen after 3.4 s")
+    expect(report.tile("Left at the end").locator("b")).to_have_text("20.2 MiB")
+
+
+def test_a_running_program_is_looked_at_live(show: Show) -> None:
+    heap = told_heap()
+    heap.state, heap.exit_status = ProcessState.RUNNING, None
+    report = show(heap)
+    expect(report.tile("Live")).to_have_attribute("aria-checked", "true")
+    expect(report.tile("Still in use").locator("b")).to_have_text("20.2 MiB")
+
+
+def test_changes_too_small_to_keep_are_shown_together(show: Show) -> None:
+    random = Random(5)  # noqa: S311 (repeatable is what it must be)
+    sites = [
+        FakeSite((frame(f"f{n}"), frame("main")), allocations=9, bytes_allocated=9000)
+        for n in range(300)
+    ]
+    told = []
+    for second in range(30):
+        sizes = {site: random.randint(1, 9999) for site in range(2, 302)}
+        counts = {site: (1, size, 9, 99_000) for site, size in sizes.items()}
+        told.append((second * 10**8, counts))
+    report = show(ToldHeap(sites, told=told, remaining=()), "#at=29&by=live", room_bytes=20_000)
+    expect(report.page.locator("#caveat-list")).to_contain_text("are carried on")
+    expect(report.tile("Live").locator("b")).to_have_text(size_text(sum(sizes.values())))
+    report.page.get_by_role("searchbox").fill("too small to keep")
+    expect(report.page.locator("#found")).to_contain_text("KiB")
