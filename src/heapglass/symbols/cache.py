@@ -16,27 +16,46 @@ import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
-FORMAT = 1
+from heapglass.symbols.raw import SymbolError
+
+FORMAT = 2
 SUFFIX = ".symcache"
 HEADER = struct.Struct("<8sIIQ")  # magic, format, crc32 of the rest, length of the rest
 MAGIC = b"hgsymbol"
 LARGEST_TOTAL = 2 << 30
 
 
-def default_directory() -> Path | None:
+def cache_home() -> Path | None:
     """Where the user's caches are kept, or None when there is no such place."""
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
     try:
         home = base if base.is_absolute() else Path.home() / ".cache"
     except RuntimeError:
         return None
-    return home / "heapglass" / "symbols" if home.is_absolute() else None
+    return home if home.is_absolute() else None
+
+
+def default_directory() -> Path | None:
+    home = cache_home()
+    return home / "heapglass" / "symbols" if home else None
 
 
 def entry_name(build_id: str, parts: Iterable[object]) -> str:
     """A file name that starts with the build-id and changes when any of the parts does."""
     digest = hashlib.sha256(repr((FORMAT, *parts)).encode("utf-8", "surrogateescape"))
     return f"{build_id[:64] or 'no-build-id'}-{digest.hexdigest()[:24]}{SUFFIX}"
+
+
+def stamp(path: str, build_id: str) -> tuple[object, ...]:
+    """What tells one file from another. A build-id does, wherever the file lies and however old it
+    is, but for stripped copies, which are smaller. SymbolError when the file is gone."""
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        raise SymbolError(f"it cannot be read any more: {error.strerror}") from None
+    if build_id:
+        return (build_id, status.st_size)
+    return (path, status.st_size, status.st_mtime_ns)
 
 
 class SymbolCache:

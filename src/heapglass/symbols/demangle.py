@@ -18,6 +18,7 @@ CLONE_SUFFIX = re.compile(
     r"(\.(cold|hot|unlikely|isra|part|constprop|lto_priv|localalias|clone|llvm|__uniq)(\.\d+)*)+$"
 )
 SYMBOL_VERSION = re.compile(r"@@?[A-Za-z_][\w.]*$")
+STUB = "@plt"  # behind the name of what a stub leads to
 
 
 @lru_cache(maxsize=1 << 16)
@@ -25,6 +26,8 @@ def clean_name(raw: str) -> str:
     """The name to show and to group by. What cannot be demangled stays as it is."""
     if len(raw) > LONGEST_NAME:
         return raw
+    if raw.endswith(STUB):
+        return clean_name(raw.removesuffix(STUB)) + STUB
     name = CLONE_SUFFIX.sub("", SYMBOL_VERSION.sub("", raw))
     if name.startswith("_R"):
         return demangle_v0(name) or name
@@ -41,7 +44,15 @@ def _cxa_demangler() -> Callable[[str], str | None]:
             return _wrap(ctypes.CDLL(library)["__cxa_demangle"])
         except (OSError, AttributeError):
             continue
-    return lambda _: None
+    return _no_demangler
+
+
+def has_cxx_demangler() -> bool:
+    return _cxa_demangler() is not _no_demangler
+
+
+def _no_demangler(_: str) -> str | None:
+    return None
 
 
 def _wrap(demangle: ctypes._NamedFuncPointer) -> Callable[[str], str | None]:

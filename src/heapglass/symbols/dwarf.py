@@ -8,26 +8,14 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import os
-import struct
-from pathlib import Path
+from collections.abc import Iterable
 from types import ModuleType
-from typing import BinaryIO, NamedTuple, Protocol
+from typing import BinaryIO, Protocol
 
-from heapglass.symbols.cache import SymbolCache, entry_name
+from heapglass.symbols.cache import SymbolCache, entry_name, stamp
 from heapglass.symbols.elf import ElfFile
+from heapglass.symbols.location import Location
 from heapglass.symbols.raw import SymbolError
-
-UNIT_HEADER = struct.Struct("<IHB")  # length of the rest, version, kind
-UNIT_SKELETON = 4
-UNITS_LOOKED_AT = 64
-
-
-class Location(NamedTuple):
-    """One function at an address; names are raw."""
-
-    name: str
-    file: str = ""
-    line: int = 0
 
 
 class _Found(Protocol):
@@ -67,34 +55,18 @@ class DwarfTable:
             return ()
         return tuple(Location(each.symbol, each.full_path or "", each.line) for each in found)
 
+    def prepare(self, addresses: Iterable[int]) -> None:
+        """Nothing: each address is found as quickly alone."""
+
 
 def has_dwarf(elf: ElfFile) -> bool:
     return any(elf.section(name) for name in (".debug_info", ".zdebug_info"))
 
 
-def is_split(elf: ElfFile) -> bool:
-    """Tells whether units of it are in .dwo files, which `symbolic` does not read."""
-    section = elf.section(".debug_info")
-    if section is None or not elf.is_little_endian:
-        return False
-    at = 0
-    for _ in range(UNITS_LOOKED_AT):
-        header = elf.part(section, at, UNIT_HEADER.size)
-        if len(header) < UNIT_HEADER.size:
-            break
-        length, version, kind = UNIT_HEADER.unpack(header)
-        if version == 5 and kind == UNIT_SKELETON:
-            return True
-        if not 2 <= version <= 5:
-            break  # the section is compressed, or nothing we know
-        at += 4 + length
-    return False
-
-
 def open_dwarf(path: str, elf: ElfFile, cache: SymbolCache) -> DwarfTable:
     """The debug information in that file, prepared now unless the cache has it."""
     symbolic, version = _import_symbolic()
-    name = entry_name(elf.build_id, (version, path, *_stamp(path)))
+    name = entry_name(elf.build_id, (version, *stamp(path, elf.build_id)))
     symcache = _load(symbolic, cache, name)
     if symcache is None:
         symcache = _convert(symbolic, path, elf.build_id)
@@ -110,14 +82,6 @@ def _import_symbolic() -> tuple[ModuleType, str]:
             f"the package 'symbolic' cannot be used ({error}): "
             "functions have no source lines and inlined ones do not show"
         ) from None
-
-
-def _stamp(path: str) -> tuple[int, int]:
-    try:
-        status = Path(path).stat()
-    except OSError as error:
-        raise SymbolError(f"it cannot be read any more: {error.strerror}") from None
-    return status.st_size, status.st_mtime_ns
 
 
 def _load(symbolic: ModuleType, cache: SymbolCache, name: str) -> _SymCache | None:

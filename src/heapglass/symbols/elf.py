@@ -77,6 +77,7 @@ class Section(NamedTuple):
     offset: int
     size: int
     link: int
+    flags: int
 
 
 # (name's offset in the string table, value, size, info, section): plain, there may be millions.
@@ -145,7 +146,7 @@ class ElfFile:
         )
         index = rows[0][6] if rows and self._names_index == SHN_XINDEX else self._names_index
         names = self._raw.read(rows[index][4], rows[index][5]) if 0 < index < len(rows) else b""
-        return tuple(Section(_text(names, r[0]), r[1], r[3], r[4], r[5], r[6]) for r in rows)
+        return tuple(Section(_text(names, r[0]), r[1], r[3], r[4], r[5], r[6], r[2]) for r in rows)
 
     def _counted_sections(self) -> int:
         """More than 65 thousand do not fit the header: then the first section holds the number."""

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from heapglass.model import Frame, FrameAddress, Module
 from heapglass.symbols.cache import SymbolCache, default_directory
 from heapglass.symbols.debugfile import SYSTEM_ROOTS
+from heapglass.symbols.debuginfod import Debuginfod
 from heapglass.symbols.demangle import clean_name
-from heapglass.symbols.module_symbols import Loader, ModuleSymbols
+from heapglass.symbols.location import Location
+from heapglass.symbols.module_names import ModuleNames
+from heapglass.symbols.name_table import Locations
+from heapglass.symbols.perf_map import PerfMap
+from heapglass.symbols.sources import Finder
 
 ADDRESS_SPACE = 1 << 64
+AT_ONCE = 20_000  # addresses between two words of progress
+JIT_MODULE = "[JIT]"
+FETCHED = "debuginfod"  # directory beside the cache of what servers gave
 
 Identity = tuple[str, str, int, int]
+Say = Callable[[str], None]
+
+
+def say_nothing(_: str) -> None:
+    pass
 
 
 class Symbolizer:
@@ -28,19 +42,29 @@ class Symbolizer:
         modules: Sequence[Module],
         cache_dir: Path | None = None,
         debug_roots: Sequence[str] = SYSTEM_ROOTS,
+        *,
+        jit: PerfMap | None = None,
+        say: Say = say_nothing,
     ) -> None:
-        """Without `cache_dir` the cache is in the user's cache directory."""
-        cache = SymbolCache(cache_dir or default_directory())
+        """Without `cache_dir` the cache is in the user's cache directory. `say` is told what is
+        being done, for a line of progress."""
+        directory = cache_dir or default_directory()
+        fetched = directory.parent / FETCHED if directory else None
+        self._servers = Debuginfod(os.environ, fetched, say)
         self._modules = modules
-        self._loader = Loader(cache, debug_roots)
-        self._loaded: dict[Identity, ModuleSymbols] = {}
+        self._jit = jit
+        self._say = say
+        self._cache = SymbolCache(directory)
+        self._finder = Finder(debug_roots, self._servers)
+        self._loaded: dict[Identity, ModuleNames] = {}
         self._known: dict[FrameAddress, tuple[Frame, ...]] = {}
+        self._warnings: dict[str, None] = {}
         self._lock = threading.Lock()
 
     @property
     def warnings(self) -> list[str]:
         """What stood in the way so far, one sentence each."""
-        return list(self._loader.warnings)
+        return [*self._servers.warnings, *self._warnings]
 
     def frames(self, address: FrameAddress) -> tuple[Frame, ...]:
         """Innermost inlined function first; the last one is the real frame. Never empty."""
@@ -48,41 +72,71 @@ class Symbolizer:
 
     def resolve(self, addresses: Iterable[FrameAddress]) -> dict[FrameAddress, tuple[Frame, ...]]:
         """The frames of each of the addresses."""
-        found: dict[FrameAddress, tuple[Frame, ...]] = {}
+        wanted = list(addresses)
         with self._lock:
+            new = [address for address in wanted if address not in self._known]
+            for module, batch in _by_module(new):
+                self._look_up(module, batch)
+            return {address: self._known[address] for address in wanted}
+
+    def _look_up(self, index: int, addresses: list[FrameAddress]) -> None:
+        """All of one module; in pieces, for progress."""
+        if not 0 <= index < len(self._modules):
             for address in addresses:
-                if address not in self._known:
-                    self._known[address] = self._look_up(address)
-                found[address] = self._known[address]
-        return found
+                self._known[address] = self._outside(address)
+            return
+        module = self._modules[index]
+        name = os.path.basename(module.path)
+        self._say(f"reading symbols of {name}")
+        names = self._names(module)
+        for start in range(0, len(addresses), AT_ONCE):
+            if len(addresses) > AT_ONCE:
+                self._say(f"naming addresses of {name}: {start:,} of {len(addresses):,}")
+            batch = addresses[start : start + AT_ONCE]
+            offsets = [_offset(address, module) for address in batch]
+            found = names.find_all(offsets)
+            for address, offset in zip(batch, offsets, strict=True):
+                self._known[address] = frames_of(found[offset], module, address)
 
-    def _look_up(self, address: FrameAddress) -> tuple[Frame, ...]:
-        if not 0 <= address.module < len(self._modules):
-            return (Frame("", "", 0, "", address.address, 0),)
-        module = self._modules[address.module]
-        offset = (address.address - module.bias) % ADDRESS_SPACE  # the bias may be negative
-        # A return address is where the call ends: the byte before it is still in the call, the
-        # address itself may belong to the next line or even to the next function.
-        locations = self._symbols(module).find(offset - 1)
-        if not locations:
-            return (Frame("", "", 0, module.path, address.address, offset),)
-        last = len(locations) - 1
-        return tuple(
-            Frame(
-                clean_name(location.name),
-                location.file,
-                location.line,
-                module.path,
-                address.address,
-                offset,
-                is_inlined=depth < last,
-            )
-            for depth, location in enumerate(locations)
-        )
+    def _outside(self, address: FrameAddress) -> tuple[Frame, ...]:
+        """In no module: made by the program while it ran, if anything is known of it."""
+        name = self._jit.find(address.address - 1) if self._jit else ""
+        locations = (Location(clean_name(name)),) if name else ()
+        return frames_of(locations, None, address)
 
-    def _symbols(self, module: Module) -> ModuleSymbols:
-        """Generations of one file share their symbols."""
+    def _names(self, module: Module) -> ModuleNames:
+        """Generations of one file share their names."""
         identity = (module.path, module.build_id, module.file_size, module.file_mtime_ns)
         if identity not in self._loaded:
-            self._loaded[identity] = self._loader.load(module)
+            sources = self._finder.find(module)
+            self._loaded[identity] = ModuleNames(sources, self._cache, self._warn)
         return self._loaded[identity]
+
+    def _warn(self, sentence: str) -> None:
+        self._warnings[sentence] = None
+
+
+def _by_module(addresses: Iterable[FrameAddress]) -> Iterator[tuple[int, list[FrameAddress]]]:
+    batches: dict[int, list[FrameAddress]] = {}
+    for address in dict.fromkeys(addresses):
+        batches.setdefault(address.module, []).append(address)
+    return iter(batches.items())
+
+
+def _offset(address: FrameAddress, module: Module) -> int:
+    return (address.address - module.bias) % ADDRESS_SPACE  # the bias may be negative
+
+
+def frames_of(
+    locations: Locations, module: Module | None, address: FrameAddress
+) -> tuple[Frame, ...]:
+    """The frames at an address; one without a name where nothing is known."""
+    if module is None:
+        path, offset = (JIT_MODULE if locations else ""), 0
+    else:
+        path, offset = module.path, _offset(address, module)
+    last = len(locations) - 1
+    return tuple(
+        Frame(name, file, line, path, address.address, offset, is_inlined=depth < last)
+        for depth, (name, file, line) in enumerate(locations)
+    ) or (Frame("", "", 0, path, address.address, offset),)

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
+import shutil
 import stat
+import sys
 from pathlib import Path
 
 import pytest
 
 from heapglass.model import FrameAddress
-from heapglass.symbols import dwarf
+from heapglass.symbols import dwarf, module_names
 from heapglass.symbols.cache import SymbolCache, default_directory, entry_name
 from heapglass.symbols.symbolizer import Symbolizer
-from unit.symbols.toolchain import BIAS, calls_in, look_up, module_of
+from unit.symbols.toolchain import (
+    BIAS,
+    build,
+    calls_in,
+    look_up,
+    module_of,
+    return_addresses,
+    run,
+)
 
 
 def only_entry(directory: Path) -> Path:
@@ -101,16 +111,64 @@ def test_another_version_of_symbolic_does_not_share_entries(
     assert len(list((tmp_path / "cache").iterdir())) == 2
 
 
-def test_changed_file_gets_another_entry(
+def test_a_copy_of_the_same_build_shares_the_entry(
     chain: Path, tmp_path: Path, expected: list[tuple[str, int]]
 ) -> None:
-    before = chain.stat()
-    os.utime(chain, ns=(before.st_atime_ns, before.st_mtime_ns + 1_000_000))
-    try:
-        assert ask(chain, tmp_path / "cache") == expected
-    finally:
-        os.utime(chain, ns=(before.st_atime_ns, before.st_mtime_ns))
+    copy = tmp_path / "elsewhere"
+    shutil.copy(chain, copy)
+    assert ask(copy, tmp_path / "cache") == expected
+    assert only_entry(tmp_path / "cache")
+
+
+def test_a_file_without_build_id_has_an_entry_as_long_as_it_stays(tmp_path: Path) -> None:
+    program = build("chain.c", tmp_path / "chain", "-g", "-Wl,--build-id=none")
+    expected = ask(program, tmp_path / "cache")
+    os.utime(program, ns=(0, 1_000_000))
+    assert ask(program, tmp_path / "cache") == expected
     assert len(list((tmp_path / "cache").iterdir())) == 2
+
+
+def many(symbolizer: Symbolizer, program: Path) -> list[list[tuple[str, int]]]:
+    addresses = [FrameAddress(a + BIAS, 0) for a in return_addresses(program)]
+    found = symbolizer.resolve(addresses)
+    return [[(frame.function, frame.line) for frame in found[address]] for address in addresses]
+
+
+def test_what_was_looked_up_is_not_looked_up_again(
+    shapes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, cache = module_of(shapes), tmp_path / "cache"
+    expected = many(Symbolizer([module], cache), shapes)
+    assert len(expected) > 16
+
+    def fail(*_: object) -> None:
+        raise AssertionError("looked up again")
+
+    monkeypatch.setattr(module_names, "open_symbols", fail)
+    assert many(Symbolizer([module], cache), shapes) == expected
+
+
+def test_kept_names_are_not_used_when_more_could_be_known(shapes: Path, tmp_path: Path) -> None:
+    stripped, roots, cache = tmp_path / "shapes", tmp_path / "debug", tmp_path / "cache"
+    shutil.copy2(shapes, stripped)
+    run("strip", "--strip-debug", stripped)
+    module = module_of(stripped)
+    before = many(Symbolizer([module], cache, [str(roots)]), shapes)
+    target = roots / ".build-id" / module.build_id[:2] / f"{module.build_id[2:]}.debug"
+    target.parent.mkdir(parents=True)
+    run("objcopy", "--only-keep-debug", shapes, target)
+    after = many(Symbolizer([module], cache, [str(roots)]), shapes)
+    assert before != after == many(Symbolizer([module_of(shapes)], tmp_path / "other"), shapes)
+
+
+def test_names_are_not_kept_when_something_stood_in_the_way(
+    shapes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, cache = module_of(shapes), tmp_path / "cache"
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "symbolic", None)
+        without = many(Symbolizer([module], cache), shapes)
+    assert many(Symbolizer([module], cache), shapes) != without
 
 
 def test_only_the_user_may_look_into_it(tmp_path: Path, expected: list[tuple[str, int]]) -> None:

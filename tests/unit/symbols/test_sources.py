@@ -250,11 +250,16 @@ def test_things_that_are_no_programs(kind: str, chain: Path, tmp_path: Path) -> 
     assert len(symbolizer.warnings) == 1
 
 
-def test_split_debug_information_is_said(tmp_path: Path) -> None:
-    program = build("chain.c", tmp_path / "chain", "-g", "-gdwarf-5", "-gsplit-dwarf")
-    symbolizer = Symbolizer([module_of(program)], tmp_path / "cache")
-    assert look_up(symbolizer, calls_in(program, "outer")[0]) == [("outer", 0)]
-    assert ".dwo" in symbolizer.warnings[0]
+@pytest.mark.parametrize("way", ["zlib", "zlib-gnu", "zstd"])
+def test_compressed_sections(way: str, shapes: Path, tmp_path: Path) -> None:
+    program = tmp_path / "shapes"
+    run("objcopy", f"--compress-debug-sections={way}", shapes, program)
+    assert program.stat().st_size < shapes.stat().st_size
+    packed = Symbolizer([module_of(program)], tmp_path / "cache")
+    plain = Symbolizer([module_of(shapes)], tmp_path / "cache")
+    for address in return_addresses(shapes):
+        assert look_up(packed, address) == look_up(plain, address)
+    assert packed.warnings == []
 
 
 def test_without_symbolic_names_remain(
