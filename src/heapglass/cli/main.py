@@ -39,6 +39,7 @@ COMMANDS = {
     "core": "show who allocated what, from a core",
     "gdb": "print the path of the gdb extension",
     "log": "analyse a text log of allocator calls: leaks, totals, peak, callers, wrong frees",
+    "pack": "make one small file of a recording and its symbols, to be read anywhere",
     "doctor": "explain how well a recording went, or check this machine",
     "bench": "measure what heapglass costs, on this machine or for your own program",
     "lib": "print the path of the native library",

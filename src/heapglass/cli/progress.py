@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from typing import Self
 
 from heapglass.units import format_duration
+
+_PATIENCE_SECONDS = 0.5
 
 
 class ProgressLine:
@@ -44,3 +47,42 @@ class ProgressLine:
         if self._is_shown:
             sys.stderr.write(text)
             sys.stderr.flush()
+
+
+class SlowLine(ProgressLine):
+    """Says nothing about what takes less than half a second."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._text = ""
+        self._is_late = False
+        self._lock = threading.Lock()
+        self._timer: threading.Timer | None = None
+
+    def restart(self) -> None:
+        self.clear()
+        super().restart()
+        if self._is_shown:
+            self._timer = threading.Timer(_PATIENCE_SECONDS, self._start)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def say(self, text: str) -> None:
+        with self._lock:
+            self._text = text
+            if self._is_late:
+                super().say(text)
+
+    def clear(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        with self._lock:
+            if self._is_late:
+                super().clear()
+            self._timer, self._text, self._is_late = None, "", False
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._timer is not None:
+                self._is_late = True
+                super().say(self._text)

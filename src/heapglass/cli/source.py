@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from heapglass.cli.progress import SlowLine
 from heapglass.coredump import open_core
 from heapglass.coredump.core_file import is_core
 from heapglass.errors import RecordingError
-from heapglass.model import HeapSource
+from heapglass.model import Frame, FrameAddress, HeapSource
 from heapglass.recording import open_recording
-from heapglass.symbols.symbolizer import Symbolizer
+from heapglass.symbols.debuginfod import ALLOWED
+from heapglass.symbols.naming import names_of
 from heapglass.views.naming import Resolver
 
 
@@ -23,8 +27,33 @@ class Opened:
 
 def add_source_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "source", metavar="SOURCE", help="a recording made by 'heapglass run', or a core"
+        "source",
+        metavar="SOURCE",
+        help="a recording made by 'heapglass run', packed or not, or a core",
     )
+    add_debuginfod_option(parser)
+
+
+def add_debuginfod_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--debuginfod",
+        action=_Allow,
+        nargs=0,
+        help="ask the servers in DEBUGINFOD_URLS for missing debug information",
+    )
+
+
+class _Allow(argparse.Action):
+    """Short for HEAPGLASS_DEBUGINFOD=1, which is where the reader of symbols looks."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,  # noqa: ARG002 (argparse passes it)
+        namespace: argparse.Namespace,  # noqa: ARG002 (likewise)
+        values: str | Sequence[object] | None,  # noqa: ARG002 (likewise)
+        option_string: str | None = None,  # noqa: ARG002 (likewise)
+    ) -> None:
+        os.environ[ALLOWED] = "1"
 
 
 def open_source(argument: str, recording: str | None = None) -> Opened:
@@ -34,4 +63,25 @@ def open_source(argument: str, recording: str | None = None) -> Opened:
     if "\0" not in argument and path.is_dir():
         raise RecordingError(f"{argument} is a directory, not a recording")
     heap = open_core(argument, recording) if is_core(argument) else open_recording(path)
-    return Opened(heap, Symbolizer(heap.modules))
+    return Opened(heap, _Watched(heap))
+
+
+class _Watched:
+    """Names, with a line of progress while they take long."""
+
+    def __init__(self, heap: HeapSource) -> None:
+        self._line = SlowLine()
+        self._names = names_of(heap, self._line.say)
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        return self._names.warnings
+
+    def resolve(
+        self, addresses: Iterable[FrameAddress]
+    ) -> Mapping[FrameAddress, tuple[Frame, ...]]:
+        self._line.restart()
+        try:
+            return self._names.resolve(addresses)
+        finally:
+            self._line.clear()

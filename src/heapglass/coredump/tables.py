@@ -15,6 +15,7 @@ from heapglass.errors import CoreError, RecordingError
 from heapglass.recording import schema
 from heapglass.recording.file import RecordingFile
 from heapglass.recording.header import read_header
+from heapglass.recording.packed import open_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class DumpedTables(RecordingFile):
 
     def __init__(self, core: CoreFile, memory: CoreMemory, start: int) -> None:
         self._fd = -1
+        self.about = None
         self.path = core.path
         self._memory = memory
         self._start = start
@@ -69,7 +71,7 @@ class DumpedTables(RecordingFile):
 def find_tables(core: CoreFile, memory: CoreMemory, recording: str | None) -> Tables:
     """The tables; CoreError when there are none, with what to do about it."""
     if recording is not None:
-        return Tables(RecordingFile(recording), recording)
+        return Tables(open_file(recording), recording)
     dumped = _dumped(core, memory)
     if dumped is not None:
         return Tables(dumped, "")

@@ -15,7 +15,10 @@ from heapglass.errors import RecordingError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Self
+
+    from heapglass.packfile.about import About
 
 _FLAGS = os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK  # a FIFO must not make us wait
 
@@ -23,11 +26,12 @@ _FLAGS = os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK  # a FIFO must not make us w
 class RecordingFile:
     """An open recording. All failures are RecordingErrors that name the path."""
 
-    __slots__ = ("_fd", "path")
+    __slots__ = ("_fd", "about", "path")
 
     def __init__(self, path: str | os.PathLike[str], flags: int = os.O_RDONLY) -> None:
         self._fd = -1
         self.path = os.fspath(path)
+        self.about: About | None = None  # what a packed recording says about itself
         try:
             self._fd = os.open(path, flags | _FLAGS)
         except (OSError, ValueError) as error:  # ValueError: a NUL in the path
@@ -77,15 +81,19 @@ class RecordingFile:
 
     def stored(self, offset: int, length: int) -> int:
         """How many of these bytes the file system really keeps; the rest are holes."""
-        at, end, stored = offset, offset + length, 0
+        return sum(end - start for start, end in self.data_ranges(offset, length))
+
+    def data_ranges(self, offset: int, length: int) -> Iterator[tuple[int, int]]:
+        """The parts of this range that are no holes."""
+        at, end = offset, offset + length
         while at < end:
             try:
                 start = os.lseek(self._fd, at, os.SEEK_DATA)
                 at = os.lseek(self._fd, start, os.SEEK_HOLE)
             except OSError:  # ENXIO: nothing but a hole behind it
                 break
-            stored += max(0, min(at, end) - start)
-        return stored
+            if start < end:
+                yield start, min(at, end)
 
     def free_space(self) -> int:
         """Bytes that the file system has left for us."""

@@ -19,6 +19,7 @@ EXITED = "exited"
 SIGNALED = "signaled"
 KILLED = "killed"
 EXEC = "exec"
+STATES = (RUNNING, EXITED, SIGNALED, KILLED, EXEC)
 
 
 def is_running(pid: int, start: int) -> bool:

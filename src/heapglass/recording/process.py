@@ -36,7 +36,9 @@ _PATIENCE_NS = 60 * 10**9
 
 
 def standing(image: Image) -> str:
-    """How the process stands now: one of the words in liveness.py."""
+    """How the process stands now, or stood when it was packed: one of the words in liveness.py."""
+    if image.file.about is not None:
+        return image.file.about.state
     if image.header.state in _ENDED:
         return _ENDED[image.header.state]
     if not is_there(image):
@@ -45,7 +47,10 @@ def standing(image: Image) -> str:
 
 
 def is_there(image: Image) -> bool:
-    """Whether the process still exists, whatever it has noted down and whatever it runs now."""
+    """Whether the process still exists, whatever it has noted down and whatever it runs now. To a
+    packed recording it never does: that stays as it is."""
+    if image.file.about is not None:
+        return False
     header = image.header
     if _is_local(header):
         return is_running(header.pid, header.process_start)
@@ -79,6 +84,8 @@ def last_event(image: Image) -> int:
 
 def duration(image: Image, state: str) -> int:
     """Ns from the start until the end, or until now, or as far as anything is known."""
+    if image.file.about is not None:
+        return image.file.about.duration_ns
     header = image.header
     if header.end_ns:
         return header.end_ns

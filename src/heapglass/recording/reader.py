@@ -75,7 +75,7 @@ class Recording:
 
     @property
     def notes(self) -> Sequence[str]:
-        return ()
+        return self._file.about.notes() if self._file.about else ()
 
     @property
     def process(self) -> Process:

@@ -93,7 +93,7 @@ class Symbolizer:
             if len(addresses) > AT_ONCE:
                 self._say(f"naming addresses of {name}: {start:,} of {len(addresses):,}")
             batch = addresses[start : start + AT_ONCE]
-            offsets = [_offset(address, module) for address in batch]
+            offsets = [offset_in(module, address) for address in batch]
             found = names.find_all(offsets)
             for address, offset in zip(batch, offsets, strict=True):
                 self._known[address] = frames_of(found[offset], module, address)
@@ -123,7 +123,7 @@ def _by_module(addresses: Iterable[FrameAddress]) -> Iterator[tuple[int, list[Fr
     return iter(batches.items())
 
 
-def _offset(address: FrameAddress, module: Module) -> int:
+def offset_in(module: Module, address: FrameAddress) -> int:
     return (address.address - module.bias) % ADDRESS_SPACE  # the bias may be negative
 
 
@@ -134,7 +134,7 @@ def frames_of(
     if module is None:
         path, offset = (JIT_MODULE if locations else ""), 0
     else:
-        path, offset = module.path, _offset(address, module)
+        path, offset = module.path, offset_in(module, address)
     last = len(locations) - 1
     return tuple(
         Frame(name, file, line, path, address.address, offset, is_inlined=depth < last)

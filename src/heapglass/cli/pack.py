@@ -1,0 +1,82 @@
+"""`heapglass pack`: a recording with its names as one small file, to be read anywhere."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from heapglass.cli.progress import SlowLine
+from heapglass.cli.source import add_debuginfod_option
+from heapglass.convert.packing import pack
+from heapglass.convert.redaction import Redactor
+from heapglass.coredump.core_file import is_core
+from heapglass.errors import RecordingError, UsageError
+from heapglass.text import printable
+from heapglass.units import format_size
+
+NAME = "pack"
+HELP = "make one small file of a recording and its symbols, to be read anywhere"
+
+_DESCRIPTION = """\
+Makes one compressed file of a recording and of the functions, files, lines and
+inlined frames of all its addresses. Every command reads it like the recording,
+on any machine, without the programs and libraries that were recorded."""
+_EXAMPLES = """\
+examples:
+  heapglass pack server.1234.heapglass
+  heapglass pack server.1234.heapglass -o /mnt/share/monday.heapglass
+  heapglass pack --redact server.1234.heapglass -o for-the-vendor.heapglass"""
+_SUFFIX = ".heapglass"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = _DESCRIPTION
+    parser.epilog = _EXAMPLES
+    parser.add_argument("source", metavar="FILE", help="a recording, also of a running program")
+    parser.add_argument(
+        "-o", "--output", metavar="OUT", help="the packed file (default: FILE.packed.heapglass)"
+    )
+    parser.add_argument("-f", "--force", action="store_true", help="replace OUT if it is there")
+    parser.add_argument(
+        "--redact",
+        action="store_true",
+        help="replace paths, names, host, command line and thread names by words that say nothing",
+    )
+    parser.add_argument(
+        "--redact-key",
+        default="",
+        metavar="TEXT",
+        help="with --redact: files packed with the same TEXT have the same words, so that they can"
+        " be compared",
+    )
+    add_debuginfod_option(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    if args.redact_key and not args.redact:
+        raise UsageError("--redact-key is for --redact")
+    if is_core(args.source):
+        raise RecordingError(f"{args.source} is a core: only recordings can be packed")
+    target = _target(args)
+    redactor = Redactor(args.redact_key) if args.redact else None
+    with SlowLine() as progress:
+        progress.restart()
+        pack(args.source, target, redactor, progress.say)
+    before, after = Path(args.source).stat(), target.stat()
+    sizes = f"{format_size(after.st_size)}, from {format_size(before.st_blocks * 512)}"
+    print(f"{printable(str(target))}: {sizes}", file=sys.stderr)
+    return 0
+
+
+def _target(args: argparse.Namespace) -> Path:
+    source = Path(args.source)
+    name = source.name.removesuffix(_SUFFIX) + ".packed" + _SUFFIX
+    target = Path(args.output) if args.output else source.with_name(name)
+    if target.is_dir():
+        raise UsageError(f"{target} is a directory: name a file in it for -o")
+    if target.exists() and target.samefile(source):
+        raise UsageError(f"{target} is the recording itself: name another file for -o")
+    if target.exists() and not args.force:
+        raise UsageError(f"{target} exists already: use --force to replace it")
+    return target
