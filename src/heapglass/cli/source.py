@@ -31,7 +31,6 @@ def add_source_argument(parser: argparse.ArgumentParser) -> None:
         metavar="SOURCE",
         help="a recording made by 'heapglass run', packed or not, or a core",
     )
-    add_debuginfod_option(parser)
 
 
 def add_debuginfod_option(parser: argparse.ArgumentParser) -> None:

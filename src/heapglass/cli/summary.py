@@ -17,7 +17,7 @@ from heapglass.cli.arguments import (
 )
 from heapglass.cli.output import PIPE_WIDTH, Screen, open_screen, print_json
 from heapglass.cli.site_list import blocks_text, print_site_list, print_title, site_numbers
-from heapglass.cli.source import add_source_argument, open_source
+from heapglass.cli.source import add_debuginfod_option, add_source_argument, open_source
 from heapglass.model import LiveUnit, Totals
 from heapglass.units import (
     format_compact,
@@ -72,6 +72,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="sites in each list, 0 for none (default: 5)",
     )
     add_wrapper_option(parser)
+    add_debuginfod_option(parser)
     add_output_options(parser)
 
 

@@ -18,7 +18,12 @@ from heapglass.cli.arguments import (
     size_argument,
 )
 from heapglass.cli.output import Screen, location_parts, open_screen, print_json
-from heapglass.cli.source import Opened, add_source_argument, open_source
+from heapglass.cli.source import (
+    Opened,
+    add_debuginfod_option,
+    add_source_argument,
+    open_source,
+)
 from heapglass.errors import UsageError
 from heapglass.units import format_count
 from heapglass.views.columns import Column, ColumnQuery, choose_columns, lay_out
@@ -93,6 +98,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--stacks", action="store_true", help="print the whole stack of each site")
     add_wrapper_option(parser)
+    add_debuginfod_option(parser)
     add_output_options(parser)
 
 
