@@ -48,7 +48,7 @@ TOKEN = re.compile(
     r"operator\s*(?:<=>|->\*?|<<=?|>>=?|<=|>=|\(\)|\[\]|<|>)?|[^\W\d][\w$]*|::|->|\W|\d[\w.]*"
 )
 LETTERS = re.compile(r"[^\W\d_]+")
-OPENING, CLOSING = "<([{", ">)]}"
+OPENING, CLOSING, SCOPE = "<([{", ">)]}", "::"
 WORD_BYTES = 5
 
 
@@ -80,21 +80,20 @@ class Redactor:
         """Identifiers one by one. Those of a qualified name share its fate: `std::vector<T>::at`
         stays but for T."""
         kept, outer = [], list[bool]()
-        is_kept, behind_scope = is_public, False
-        for token in TOKEN.findall(name):
-            if token[0] in OPENING:
+        is_kept, before = is_public, ""
+        for part in TOKEN.findall(name):
+            if part in OPENING:
                 outer.append(is_kept)
                 is_kept = False
-            elif token in CLOSING:
+            elif part in CLOSING:
                 is_kept = outer.pop() if outer else False
-            elif token.isspace() or token == ",":
+            elif part.isspace() or part == ",":
                 is_kept = is_public and not outer
-            elif token[0].isalpha() or token[0] in "_$":
-                if not behind_scope:
-                    is_kept = token in PUBLIC_ROOTS or (is_public and not outer)
-                token = token if is_kept or _is_kept_word(token) else self.word(token)
-            behind_scope = token == "::"
-            kept.append(token)
+            elif _is_identifier(part) and before != SCOPE:
+                is_kept = part in PUBLIC_ROOTS or (is_public and not outer)
+            is_replaced = _is_identifier(part) and not is_kept and not _is_kept_word(part)
+            kept.append(self.word(part) if is_replaced else part)
+            before = part
         return "".join(kept)
 
     # ---- paths
@@ -141,5 +140,9 @@ class Redactor:
         return LETTERS.sub(lambda match: self.word(match.group()), name)
 
 
-def _is_kept_word(token: str) -> bool:
-    return token in KEPT_WORDS or token.startswith("operator")
+def _is_identifier(part: str) -> bool:
+    return part[0].isalpha() or part[0] in "_$"
+
+
+def _is_kept_word(part: str) -> bool:
+    return part in KEPT_WORDS or part.startswith("operator")

@@ -30,7 +30,9 @@ class About:
                 f" of that moment, up to {max(1, self.copying_ns // 1_000_000)} ms apart"
             )
         if self.is_redacted:
-            notes.append("paths and names were replaced when it was packed: words such as x7mq2ka4f")
+            notes.append(
+                "paths and names were replaced when it was packed: words such as x7mq2ka4f"
+            )
         return tuple(notes)
 
     def encode(self) -> bytes:

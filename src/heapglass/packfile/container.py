@@ -87,7 +87,9 @@ class PackFile:
         size = os.fstat(file.fileno()).st_size
         if not version or count > MOST_PARTS or len(table) < count * PART.size:
             raise self.damaged("its table of parts makes no sense")
-        parts = {kind: (offset, length, n) for kind, _, offset, length, n in PART.iter_unpack(table)}
+        parts = {
+            kind: (offset, length, n) for kind, _, offset, length, n in PART.iter_unpack(table)
+        }
         if any(offset + length > size for offset, length, _ in parts.values()):
             raise RecordingError(f"{self.path} is cut short: parts of it are missing")
         return parts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -88,7 +89,7 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @settings(max_examples=80, deadline=None)
 @given(data=st.data())
-def test_damage_is_one_sentence_or_no_harm(packed: Path, data: st.DataObject) -> None:
+def test_damage_is_an_error_of_ours_or_no_harm(packed: Path, data: st.DataObject) -> None:
     whole = bytearray(packed.read_bytes())
     broken = packed.with_name("broken")
     if data.draw(st.booleans()):
@@ -97,11 +98,8 @@ def test_damage_is_one_sentence_or_no_harm(packed: Path, data: st.DataObject) ->
     else:
         del whole[data.draw(st.integers(8, len(whole) - 1)) :]
     broken.write_bytes(whole)
-    try:
-        with open_recording(broken) as source:
-            names_of(source).resolve(source.stack(int(source.sites().id[0])).frames)
-    except RecordingError as error:
-        assert "\n" not in str(error)
+    with suppress(RecordingError), open_recording(broken) as source:
+        names_of(source).resolve(source.stack(int(source.sites().id[0])).frames)
 
 
 def test_a_newer_version_is_said(packed: Path, tmp_path: Path) -> None:
@@ -116,8 +114,8 @@ def test_a_newer_version_is_said(packed: Path, tmp_path: Path) -> None:
 def test_what_cannot_be_written_is_said_and_leaves_nothing(packed: Path, tmp_path: Path) -> None:
     with pytest.raises(RecordingError, match="cannot be written"):
         pack(str(packed), tmp_path / "no" / "where", None, silent)
+    text = tmp_path / "text"
+    text.write_text("hello")
     with pytest.raises(RecordingError, match="not a heapglass recording"):
-        text = tmp_path / "text"
-        text.write_text("hello")
         pack(str(text), tmp_path / "out", None, silent)
     assert not (tmp_path / "out").exists()
