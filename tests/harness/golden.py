@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+import subprocess
 from collections.abc import Iterable
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -12,11 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from harness.programs import program
+from harness.programs import TESTS, program
 from harness.running import library, run, under_heapglass
+from heapglass.convert.packing import pack as pack_with_names
+from heapglass.convert.redaction import Redactor
 from heapglass.model import Frame, FrameAddress, HeapSource
 from heapglass.recording import open_recording
 from heapglass.recording.glance import pack
+from heapglass.symbols.naming import names_of
 from heapglass.views.documents import summary_document, table_document
 from heapglass.views.selection import TableQuery
 from heapglass.views.summary import SummaryQuery, build_summary
@@ -123,3 +127,36 @@ def _compress(path: Path, target: Path) -> None:
 def _columns(table: Any) -> dict[str, Any]:
     columns = {field.name: getattr(table, field.name) for field in fields(table)}
     return {n: c.tolist() if isinstance(c, np.ndarray) else c for n, c in columns.items()}
+
+
+def record_packed(directory: Path) -> None:
+    """Record a small program with debug information and pack it, as it is and redacted."""
+    shutil.rmtree(_NEUTRAL, ignore_errors=True)
+    _NEUTRAL.mkdir(mode=0o700)
+    source = shutil.copy(TESTS / "unit" / "symbols" / "programs" / "chain.c", _NEUTRAL)
+    chain, recording = _NEUTRAL / "chain", _NEUTRAL / "chain.heapglass"
+    subprocess.run(["gcc", "-O2", "-g", source, "-o", chain], check=True)
+    settings = (f"LD_PRELOAD={shutil.copy(library(), _NEUTRAL)}", f"HEAPGLASS_OUT={recording}")
+    run([*_AS_GOLDEN, "env", "-i", "HEAPGLASS_QUIET=1", *settings, str(chain)], _NEUTRAL)
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, redactor in (("plain", None), ("redacted", Redactor("golden"))):
+        pack_with_names(str(recording), directory / f"{name}.heapglass", redactor, lambda _: None)
+    shutil.rmtree(_NEUTRAL)
+
+
+def packed_contents(path: Path) -> dict[str, Any]:
+    """Everything that can be asked of a packed recording, and the names in it."""
+    with open_recording(path) as source:
+        names = names_of(source)
+        table = build_table(source, names, TableQuery(has_members=True))
+        document = {
+            "notes": list(source.notes),
+            "process": asdict(source.process),
+            **contents(source),
+            "named": table_document(source, table),
+            "warnings": names.warnings,
+        }
+    neutral: dict[str, Any] = json.loads(
+        json.dumps(document, default=str).replace(str(path), path.name)
+    )
+    return neutral

@@ -30,6 +30,7 @@ class ModuleNames:
         self._entry = _entry(sources)
         self._kept = self._load()
         self._new: dict[int, Locations] = {}
+        self._clean: dict[Location, Location] = {}  # by raw ones, of which there are few
         if sources.problem:
             warn(f"{sources.module.path}: {sources.problem}")
 
@@ -58,14 +59,18 @@ class ModuleNames:
         # address itself may belong to the next line or even to the next function.
         answers = self._symbols.find_all([offset - 1 for offset in offsets])
         found = {
-            offset: tuple(Location(clean_name(each.name), each.file, each.line) for each in answer)
+            offset: tuple([self._readable(each) for each in answer])
             for offset, answer in zip(offsets, answers, strict=True)
         }
         self._report(self._symbols)
         self._new |= found
-        if len(self._new) >= max(WORTH_KEEPING, len(self._kept or ()) // GROWTH):
-            self._keep()
         return found
+
+    def _readable(self, raw: Location) -> Location:
+        known = self._clean.get(raw)
+        if known is None:
+            known = self._clean[raw] = raw._replace(name=clean_name(raw.name))
+        return known
 
     def _report(self, symbols: ModuleSymbols) -> None:
         for sentence in symbols.general_warnings:
@@ -80,9 +85,12 @@ class ModuleNames:
         except SymbolError:
             return None
 
-    def _keep(self) -> None:
-        """Not where something stood in the way: it may be gone the next time."""
+    def keep(self) -> None:
+        """For the next time, if there is enough that is new. Not where something stood in the way:
+        it may be gone by then."""
         symbols = self._symbols
+        if len(self._new) < max(WORTH_KEEPING, len(self._kept or ()) // GROWTH):
+            return
         if not self._entry or not symbols or symbols.general_warnings or symbols.all_warnings():
             return
         names = {key: self._kept.get(key) or () for key in self._kept} if self._kept else {}

@@ -1,12 +1,14 @@
 """Names by address as a few arrays: how they are kept in the cache and in packed recordings.
 
-All numbers are little-endian. A head of four u32 (addresses, frames, strings, sentences), then
+All numbers are little-endian. A head of five u32 (addresses, frames, places, strings, sentences),
+then
   i32 module[addresses]    index of the module, -1 for code in none; all 0 in the cache
   u64 offset[addresses]    of the return address in the module's file, or the bare address
   u32 end[addresses]       frames up to and with those of this address
-  u32 function[frames]     number of a string; innermost function first
-  u32 file[frames]         likewise
-  u32 line[frames]         0: not known
+  u32 place[frames]        number of a place; innermost function first
+  u32 function[places]     number of a string
+  u32 file[places]         likewise
+  u32 line[places]         0: not known
 and, NUL-terminated, the strings, then the sentences that say what kept names from being found.
 An address with no frames was looked for and is not known.
 """
@@ -25,9 +27,9 @@ from heapglass.symbols.raw import SymbolError
 Key = tuple[int, int]  # index of the module, offset in it
 Locations = tuple[Location, ...]
 
-_HEAD = Struct("<4I")
+_HEAD = Struct("<5I")
 _COLUMNS = ("i", "Q", "I")  # per address
-_FRAME_COLUMNS = ("I", "I", "I")
+_PLACE_COLUMNS = ("I", "I", "I")
 
 
 class NameTable:
@@ -37,24 +39,25 @@ class NameTable:
         """SymbolError when this is no such table."""
         if len(data) < _HEAD.size:
             raise SymbolError("the table of names is cut short")
-        addresses, frames, strings, sentences = _HEAD.unpack_from(data)
+        addresses, frames, places, strings, sentences = _HEAD.unpack_from(data)
         reader = _Columns(data)
         modules, offsets, self._end = (reader.take(code, addresses) for code in _COLUMNS)
-        self._function, self._file, self._line = (
-            reader.take(code, frames) for code in _FRAME_COLUMNS
-        )
+        self._place = reader.take("I", frames)
+        columns = [reader.take(code, places) for code in _PLACE_COLUMNS]
         texts = reader.rest().split("\0")
         if len(texts) != strings + sentences + 1:
             raise SymbolError("the table of names is cut short")
-        self._strings, self.warnings = texts[:strings], tuple(texts[strings:-1])
-        self._check(frames, strings)
+        self.warnings = tuple(texts[strings:-1])
+        self._check()
+        self._places = _read_places(columns, texts[:strings])
+        if max(self._place, default=-1) >= places:
+            raise SymbolError("the table of names makes no sense")
         self._rows = {key: row for row, key in enumerate(zip(modules, offsets, strict=True))}
 
-    def _check(self, frames: int, strings: int) -> None:
+    def _check(self) -> None:
         ends = self._end
         is_rising = all(a <= b for a, b in pairwise(ends))
-        numbers = max(max(self._function, default=0), max(self._file, default=0))
-        if not is_rising or (ends[-1] if ends else 0) != frames or (frames and numbers >= strings):
+        if not is_rising or (ends[-1] if ends else 0) != len(self._place):
             raise SymbolError("the table of names makes no sense")
 
     def __len__(self) -> int:
@@ -69,11 +72,18 @@ class NameTable:
         if row is None:
             return None
         first = self._end[row - 1] if row else 0
-        strings = self._strings
-        return tuple(
-            Location(strings[self._function[at]], strings[self._file[at]], self._line[at])
-            for at in range(first, self._end[row])
-        )
+        places = self._places
+        return tuple([places[number] for number in self._place[first : self._end[row]]])
+
+
+def _read_places(columns: list[array[int]], strings: list[str]) -> list[Location]:
+    try:
+        return [
+            Location(strings[function], strings[file], line)
+            for function, file, line in zip(*columns, strict=True)
+        ]
+    except IndexError:
+        raise SymbolError("the table of names makes no sense") from None
 
 
 class _Columns:
@@ -95,19 +105,21 @@ class _Columns:
 
 
 def encode_names(names: Mapping[Key, Locations], warnings: Iterable[str] = ()) -> bytes:
-    columns = [array(code) for code in (*_COLUMNS, *_FRAME_COLUMNS)]
-    module, offset, end, function, file, line = columns
-    numbers: dict[str, int] = {"": 0}
+    module, offset, end = (array(code) for code in _COLUMNS)
+    place = array("I")
+    places: dict[Location, int] = {}
     for key in sorted(names):
         module.append(key[0])
         offset.append(key[1])
-        for location in names[key]:
-            function.append(_number(numbers, location.name))
-            file.append(_number(numbers, location.file))
-            line.append(min(location.line, (1 << 32) - 1))
-        end.append(len(function))
+        place.extend([places.setdefault(location, len(places)) for location in names[key]])
+        end.append(len(place))
+    numbers: dict[str, int] = {}
+    function = array("I", (_number(numbers, each.name) for each in places))
+    file = array("I", (_number(numbers, each.file) for each in places))
+    line = array("I", (min(each.line, (1 << 32) - 1) for each in places))
+    columns = (module, offset, end, place, function, file, line)
     sentences = [_one_text(sentence) for sentence in warnings]
-    head = _HEAD.pack(len(module), len(function), len(numbers), len(sentences))
+    head = _HEAD.pack(len(module), len(place), len(places), len(numbers), len(sentences))
     texts = "".join(f"{text}\0" for text in (*numbers, *sentences))
     body = b"".join(_swapped(column).tobytes() for column in columns)
     return head + body + texts.encode("utf-8", "surrogateescape")

@@ -97,6 +97,7 @@ class Symbolizer:
             found = names.find_all(offsets)
             for address, offset in zip(batch, offsets, strict=True):
                 self._known[address] = frames_of(found[offset], module, address)
+        names.keep()
 
     def _outside(self, address: FrameAddress) -> tuple[Frame, ...]:
         """In no module: made by the program while it ran, if anything is known of it."""
@@ -135,8 +136,8 @@ def frames_of(
         path, offset = (JIT_MODULE if locations else ""), 0
     else:
         path, offset = module.path, offset_in(module, address)
-    last = len(locations) - 1
-    return tuple(
-        Frame(name, file, line, path, address.address, offset, is_inlined=depth < last)
-        for depth, (name, file, line) in enumerate(locations)
-    ) or (Frame("", "", 0, path, address.address, offset),)
+    if not locations:
+        return (Frame("", "", 0, path, address.address, offset),)
+    *inlined, (name, file, line) = locations
+    frames = [Frame(*each, path, address.address, offset, is_inlined=True) for each in inlined]
+    return (*frames, Frame(name, file, line, path, address.address, offset))
