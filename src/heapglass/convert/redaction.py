@@ -47,7 +47,7 @@ PUBLIC_SOURCE = re.compile(
 TOKEN = re.compile(
     r"operator\s*(?:<=>|->\*?|<<=?|>>=?|<=|>=|\(\)|\[\]|<|>)?|[^\W\d][\w$]*|::|->|\W|\d[\w.]*"
 )
-LETTERS = re.compile(r"[^\W\d_]+")
+IDENTIFIER = re.compile(r"[^\W\d]\w*")
 OPENING, CLOSING, SCOPE = "<([{", ">)]}", "::"
 WORD_BYTES = 5
 
@@ -136,8 +136,8 @@ class Redactor:
         return f"{name}{equals}{value if is_plain else self.word(value)}"
 
     def thread(self, name: str) -> str:
-        """Numbers stay: they tell the threads of a pool apart."""
-        return LETTERS.sub(lambda match: self.word(match.group()), name)
+        """Numbers between words stay: they tell the threads of a pool apart."""
+        return IDENTIFIER.sub(lambda match: self.word(match.group()), name)
 
 
 def _is_identifier(part: str) -> bool:

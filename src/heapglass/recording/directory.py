@@ -30,6 +30,10 @@ class Directory:
         for extent in sorted(extents, key=_place):
             self._kinds.setdefault(extent.kind, []).append(extent)
 
+    @property
+    def kinds(self) -> frozenset[int]:
+        return frozenset(self._kinds)
+
     def extents(self, kind: int) -> Sequence[schema.Extent]:
         return self._kinds.get(kind, ())
 

@@ -61,6 +61,11 @@ class RecordingFile:
         except OSError as error:
             raise self.failed("read", error) from None
 
+    @property
+    def stored_status(self) -> os.stat_result:
+        """Of what the user sees as the file."""
+        return self.status
+
     def read(self, offset: int, length: int) -> bytes:
         """Exactly `length` bytes; the caller has checked them against the file's size."""
         parts = []

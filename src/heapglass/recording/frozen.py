@@ -66,7 +66,9 @@ class _Copying:
         self._fields: dict[str, bytes] = {}  # of the header, as they stood then
 
     def tables(self) -> None:
-        for kind in _BLOCKS:
+        # A kind that is not listed here may refer to any other.
+        others = self._image.directory.kinds - {*_BLOCKS, *_COUNTS, *_HISTORY, *_CODE}
+        for kind in (*sorted(others), *_BLOCKS):
             self._copy_kind(kind)
         self._copy_counts()
         for kind in _HISTORY:
@@ -126,7 +128,7 @@ class _Copying:
         for offset, entries in last.directory.blocks:
             head = offset - schema.Directory.SIZE
             self.into.write(head, self._file.read(head, schema.Directory.SIZE))
-            self.into.write(offset, b"".join(self._kept(entries)) or b"")
+            self.into.write(offset, b"".join(self._kept(entries)))
         header = bytearray(last.header.data)
         for name, value in self._fields.items():
             at = schema.Header.FIELDS[name].offset

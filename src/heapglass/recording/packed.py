@@ -43,6 +43,20 @@ class ImageFile(RecordingFile):
                 " TMPDIR may name another directory"
             ) from None
 
+    @property
+    def stored_status(self) -> os.stat_result:
+        try:
+            return os.stat(self.path)
+        except OSError as error:
+            raise self.failed("read", error) from None
+
+    def free_space(self) -> int:
+        try:
+            status = os.statvfs(self.path)
+        except OSError as error:
+            raise self.failed("read", error) from None
+        return status.f_bavail * status.f_frsize
+
     def put(self, offset: int, data: bytes) -> None:
         """As `write`, but for pages of zeros, which stay holes."""
         for at in range(0, len(data), PAGE):

@@ -104,12 +104,12 @@ def _history(image: Image, kind: int) -> HistoryFill | None:
 
 
 def _place(image: Image) -> RecordingPlace:
-    status = image.file.status
+    stored = image.file.stored_status
     return RecordingPlace(
-        length_bytes=status.st_size,
+        length_bytes=image.file.status.st_size,
         used_bytes=image.header.used,
-        stored_bytes=status.st_blocks * 512,
+        stored_bytes=stored.st_blocks * 512,
         capacity_bytes=image.header.capacity,
-        file_system=file_system_of(status.st_dev),
+        file_system=file_system_of(stored.st_dev),
         free_bytes=image.file.free_space(),
     )
