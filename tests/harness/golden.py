@@ -7,7 +7,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Iterable
-from dataclasses import asdict, fields
+from dataclasses import asdict, astuple, fields
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from heapglass.convert.redaction import Redactor
 from heapglass.model import Frame, FrameAddress, HeapSource
 from heapglass.recording import open_recording
 from heapglass.recording.glance import pack
-from heapglass.symbols.naming import names_of
+from heapglass.symbols.naming import Names, names_of
 from heapglass.views.documents import summary_document, table_document
 from heapglass.views.selection import TableQuery
 from heapglass.views.summary import SummaryQuery, build_summary
@@ -140,23 +140,32 @@ def record_packed(directory: Path) -> None:
     run([*_AS_GOLDEN, "env", "-i", "HEAPGLASS_QUIET=1", *settings, str(chain)], _NEUTRAL)
     directory.mkdir(parents=True, exist_ok=True)
     for name, redactor in (("plain", None), ("redacted", Redactor("golden"))):
-        pack_with_names(str(recording), directory / f"{name}.heapglass", redactor, lambda _: None)
+        pack_with_names(str(recording), directory / f"{name}.packed", redactor, lambda _: None)
     shutil.rmtree(_NEUTRAL)
 
 
 def packed_contents(path: Path) -> dict[str, Any]:
-    """Everything that can be asked of a packed recording, and the names in it."""
+    """What a packed recording adds to the recording, which has golden files of its own: names, how
+    the process stood; and of the rest enough to see that it is there."""
     with open_recording(path) as source:
-        names = names_of(source)
-        table = build_table(source, names, TableQuery(has_members=True))
-        document = {
+        names, process, sites = names_of(source), source.process, source.sites()
+        return {
             "notes": list(source.notes),
-            "process": asdict(source.process),
-            **contents(source),
-            "named": table_document(source, table),
-            "warnings": names.warnings,
+            "warnings": list(names.warnings),
+            "process": [process.state, process.duration_ns, process.executable, process.argv],
+            "modules": [[module.path, module.build_id] for module in source.modules],
+            "threads": [thread.name for thread in source.threads],
+            "sites": [
+                [count, size, [astuple(frame) for frame in _named(source, names, site)]]
+                for site, count, size in zip(
+                    sites.id.tolist(),
+                    sites.allocations.tolist(),
+                    sites.bytes_allocated.tolist(),
+                    strict=True,
+                )
+            ],
         }
-    neutral: dict[str, Any] = json.loads(
-        json.dumps(document, default=str).replace(str(path), path.name)
-    )
-    return neutral
+
+
+def _named(source: HeapSource, names: Names, site: int) -> list[Frame]:
+    return [frame for address in source.stack(site).frames for frame in names.frames(address)]

@@ -18,7 +18,7 @@ from harness.programs import TESTS
 from heapglass.packfile.container import VERSION
 
 GOLDEN = TESTS / "golden"
-FILES = sorted(GOLDEN.glob("packed-*/*.heapglass"))
+FILES = sorted(GOLDEN.glob("packed-*/*.packed"))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -43,8 +43,8 @@ def test_everything_reads_as_before(path: Path) -> None:
 
 
 def test_names_and_inlined_functions_are_in_them() -> None:
-    plain = as_text(packed_contents(GOLDEN / f"packed-{VERSION}" / "plain.heapglass"))
-    redacted = as_text(packed_contents(GOLDEN / f"packed-{VERSION}" / "redacted.heapglass"))
+    plain = as_text(packed_contents(GOLDEN / f"packed-{VERSION}" / "plain.packed"))
+    redacted = as_text(packed_contents(GOLDEN / f"packed-{VERSION}" / "redacted.packed"))
     for name in ("leaf", "middle", "chain.c", "hidden"):
         assert name in plain
         assert name not in redacted
