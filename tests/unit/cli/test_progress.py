@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import io
 import sys
+import time
 
 import pytest
 
-from heapglass.cli.progress import ProgressLine
+from heapglass.cli import progress as progress_module
+from heapglass.cli.progress import ProgressLine, SlowLine
 
 
 class Terminal(io.StringIO):
@@ -34,3 +36,30 @@ def test_anything_else_is_told_nothing(
     with ProgressLine() as progress:
         progress.step(0, 4, "plain")
     assert stream is None or stream.getvalue() == ""
+
+
+def test_what_is_quick_is_not_spoken_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(progress_module, "_PATIENCE_SECONDS", 3600)
+    with SlowLine() as progress:
+        progress.restart()
+        progress.say("reading symbols")
+    assert stream.getvalue() == ""
+
+
+def test_what_takes_long_is_said_even_if_nothing_new_comes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(progress_module, "_PATIENCE_SECONDS", 0.2)
+    with SlowLine() as progress:
+        progress.restart()
+        progress.say("reading symbols")
+        until = time.monotonic() + 60
+        while "reading symbols" not in stream.getvalue():
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        progress.say("compressing")
+    assert stream.getvalue() == "\r\x1b[Kreading symbols\r\x1b[Kcompressing\r\x1b[K"
