@@ -23,7 +23,6 @@ from heapglass.model import HeapSource, ProcessState
 from heapglass.recording import open_recording
 
 SOURCE = Path(__file__).parents[1] / "unit" / "symbols" / "programs" / "shapes.cpp"
-THREADS = 4  # of the program that runs; each may be in the middle of one event
 
 
 @pytest.fixture

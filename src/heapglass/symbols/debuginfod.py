@@ -47,8 +47,8 @@ class Debuginfod:
         self.warnings: list[str] = []
         if self._is_allowed and not self._urls:
             self.warnings.append(
-                f"debug information cannot be asked for: {URLS} names no server, such as"
-                " https://debuginfod.debian.net"
+                f"debug information cannot be asked for: set {URLS} to the address of your"
+                " distribution's debuginfod server"
             )
 
     def find(self, build_id: str) -> str:
