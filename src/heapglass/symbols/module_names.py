@@ -101,14 +101,15 @@ class ModuleNames:
 
 
 def _entry(sources: Sources) -> str:
-    """The name of the cache's entry; "" where nothing tells this module from others."""
+    """The name of the cache's entry; "" where nothing tells this module from others. The number
+    grows when other names are made of the same file."""
     try:
         stamps = sources.stamps()
     except SymbolError:
         return ""
     if not stamps or (sources.module.is_vdso and not sources.module.build_id):
         return ""
-    return entry_name(sources.module.build_id, ("names", *stamps, *_readers()))
+    return entry_name(sources.module.build_id, ("names", 2, *stamps, *_readers()))
 
 
 def _readers() -> tuple[object, ...]:

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from heapglass.symbols.cache import SymbolCache
 from heapglass.symbols.debugfile import open_debugdata
+from heapglass.symbols.demangle import clean_name
 from heapglass.symbols.dwarf import DwarfMissingError, has_dwarf, open_dwarf
 from heapglass.symbols.dwz import DwzTable, has_shared_file
 from heapglass.symbols.elf import SHT_DYNSYM, SHT_SYMTAB, ElfFile
@@ -61,12 +62,20 @@ class ModuleSymbols:
 
     def _find(self, address: int) -> tuple[Location, ...]:
         found = self.dwarf.find(address) if self.dwarf else ()
-        if found and _is_public(found[-1].name):
+        if found and _is_public(found[-1].name) and not self._is_contradicted(found, address):
             return found
         name = next(filter(None, (table.find(address) for table in self.tables)), "")
         if found:
             return (*found[:-1], found[-1]._replace(name=name or found[-1].name))
         return (Location(name),) if name else ()
+
+    def _is_contradicted(self, found: tuple[Location, ...], address: int) -> bool:
+        """Whether the symbol table has another function there. Of parts that compilers split off,
+        debug information may be read as if they went on into the next function."""
+        for table in self.tables:
+            if isinstance(table, SymbolTable) and (names := table.aliases(address)):
+                return clean_name(found[-1].name) not in map(clean_name, names)
+        return False
 
     def all_warnings(self) -> list[str]:
         """Also what only showed when addresses were looked up."""

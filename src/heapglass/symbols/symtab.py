@@ -25,6 +25,7 @@ class SymbolTable:
         self._ends = array("Q")
         self._names = array("I")
         self._around = array("q")  # index of the function that this one lies in, or -1
+        self._aliases: dict[int, list[int]] = {}  # all names, where there are several
 
     def _sort(self) -> None:
         if self._unsorted is None:
@@ -49,6 +50,8 @@ class SymbolTable:
                 at += 1
             while open_ones and self._ends[open_ones[-1]] <= start:
                 open_ones.pop()
+            if at - aliases > 1:
+                self._aliases[len(self._starts)] = [row[3] for row in rows[aliases:at]]
             self._around.append(open_ones[-1] if open_ones else -1)
             open_ones.append(len(self._starts))
             self._starts.append(start)
@@ -77,11 +80,20 @@ class SymbolTable:
 
     def find_function(self, address: int) -> tuple[str, int] | None:
         """The same with the address that the function starts at."""
+        at = self._index(address)
+        return None if at < 0 else (self._text(self._names[at]), self._starts[at])
+
+    def aliases(self, address: int) -> list[str]:
+        """All names of that function."""
+        at = self._index(address)
+        return [] if at < 0 else [self._text(n) for n in self._aliases.get(at, [self._names[at]])]
+
+    def _index(self, address: int) -> int:
         self._sort()
         at = bisect_right(self._starts, address) - 1
         while at >= 0 and self._ends[at] <= address:
             at = self._around[at]
-        if at < 0:
-            return None
-        name = name_at(self._strings, self._names[at]).decode("utf-8", "replace")
-        return name, self._starts[at]
+        return at
+
+    def _text(self, name: int) -> str:
+        return name_at(self._strings, name).decode("utf-8", "replace")
