@@ -80,8 +80,9 @@ STAND_INS = frozenset(
     "record_late",
     "record_generally",
     "raise_again",
-    "malloc_generally",
-    "calloc_generally",
+    "other_malloc",
+    "other_calloc",
+    "other_free",
     "free_generally",
     "free_entered",
 }
