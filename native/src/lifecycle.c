@@ -48,6 +48,8 @@ static struct gate *gate(void) { return hg_load_acquire(&g_gate); }
 
 bool hg_lifecycle_is_recording(void) { return hg_load(&gate()->phase) == RECORDING; }
 
+const struct hg_identity *hg_lifecycle_identity(void) { return &g_identity; }
+
 /* ---- start ---------------------------------------------------------------------------------- */
 
 static long read_file(const char *path, char *buffer, size_t size) {
@@ -327,6 +329,7 @@ static void take_last_snapshot(void) {
 void hg_lifecycle_exiting(int status) {
     /* A vfork child shares our memory but is not us. */
     if (!hg_lifecycle_is_recording() || hg_sys_pid() != g_header->pid) return;
+    hg_outputs_finish();
     take_last_snapshot();
     hg_store(&g_header->exit_status, (uint32_t)status & 0xff);
     hg_store(&g_header->end_ns, hg_clock_now());
@@ -336,6 +339,7 @@ void hg_lifecycle_exiting(int status) {
 
 void hg_lifecycle_execing(void) {
     if (!hg_lifecycle_is_recording() || hg_sys_pid() != g_header->pid) return;
+    hg_outputs_finish();
     take_last_snapshot();
     hg_store(&g_header->end_ns, hg_clock_now());
     hg_store_release(&g_header->state, HG_STATE_EXEC);

@@ -1,8 +1,11 @@
 #include "outputs.h"
 
+#include "report.h"
 #include "service.h"
 
 /* Those that need the thread. */
-static struct hg_job *const g_jobs[] = {NULL};
+static struct hg_job *const g_jobs[] = {&g_report_job, NULL};
 
 void hg_outputs_start(void) { hg_service_start(g_jobs); }
+
+void hg_outputs_finish(void) { hg_report_finish(); }

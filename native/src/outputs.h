@@ -9,4 +9,7 @@
 /* A recording has started. */
 void hg_outputs_start(void);
 
+/* The process ends, or becomes another program: what is under way shall come to its end. */
+void hg_outputs_finish(void);
+
 #endif
