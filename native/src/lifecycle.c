@@ -349,6 +349,7 @@ void hg_lifecycle_exec_failed(void) {
     if (!hg_lifecycle_is_recording() || hg_sys_pid() != g_header->pid) return;
     hg_store(&g_header->end_ns, 0);
     hg_store_release(&g_header->state, HG_STATE_RUNNING);
+    hg_outputs_return();
 }
 
 extern int on_exit(void (*)(int, void *), void *) __attribute__((weak));

@@ -11,5 +11,7 @@ void hg_outputs_start(void);
 
 /* The process ends, or becomes another program: what is under way shall come to its end. */
 void hg_outputs_finish(void);
+/* It did not become another program. */
+void hg_outputs_return(void);
 
 #endif

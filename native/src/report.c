@@ -9,6 +9,7 @@
 #include "options.h"
 #include "printing.h"
 #include "recording.h"
+#include "size_text.h"
 #include "sys.h"
 #include "sys_thread.h"
 #include "text.h"
@@ -43,21 +44,11 @@ static void print_grouped(struct hg_printer *out, uint64_t value, uint32_t width
 
 /* 4.5 MiB (4,718,592 bytes) */
 static void print_size(struct hg_printer *out, uint64_t bytes) {
-    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB"};
-    uint32_t unit = 0;
-    uint64_t tenths = bytes * 10 / 1024;
-    if (bytes >= UINT64_C(1) << 60) tenths = bytes / 1024 * 10;
-    for (; tenths >= 10240 && unit < 4; unit++) tenths /= 1024;
-    if (bytes >= 1024) {
-        hg_print_decimal(out, tenths / 10);
-        hg_print_char(out, '.');
-        hg_print_decimal(out, tenths % 10);
-        hg_print_char(out, ' ');
-        hg_print_text(out, units[unit]);
-        hg_print_text(out, " (");
-    }
+    hg_size_print(out, bytes);
+    if (bytes < 1024) return;
+    hg_print_text(out, " (");
     print_grouped(out, bytes, 0);
-    hg_print_text(out, bytes >= 1024 ? " bytes)" : " bytes");
+    hg_print_text(out, " bytes)");
 }
 
 /* Days since 1970 as year, month and day: years that begin in March, in eras of 400. */

@@ -29,8 +29,8 @@
 static struct {
     struct hg_job *wanted[HG_SERVICE_MAX_JOBS];
     uint32_t count;
-    uint32_t tid;      /* zero again when the thread has ended */
-    uint32_t is_apart; /* the thread has let go of the program's descriptors */
+    uint32_t tid;     /* zero again when the thread has ended */
+    uint32_t is_open; /* the thread has let go of the program's descriptors, and has its own */
     uint32_t pid;
 } g_service;
 
@@ -100,10 +100,13 @@ static void run_jobs(uint64_t now) {
 static void serve(void *unused) {
     (void)unused;
     hg_sys_close_all();
-    hg_store_release(&g_service.is_apart, 1);
     hg_sys_set_thread_name("heapglass");
-    if (!hg_rights_start()) return;
-    while (hg_rights_follow()) {
+    if (!hg_rights_start() || !hg_rights_follow()) return;
+    for (uint32_t i = 0; i < g_service.count; i++) {
+        if (g_service.wanted[i]->open) g_service.wanted[i]->open();
+    }
+    hg_store_release(&g_service.is_open, 1);
+    for (;;) {
         uint64_t now = hg_service_now(), wake = next_wake(now);
         uint32_t count = gather();
         if (hg_sys_poll(g_polled, count, wake > now ? wake - now : 0) < 0) {
@@ -141,6 +144,10 @@ static long start_thread(void) {
     return tid;
 }
 
+static bool is_opening(void) {
+    return !hg_load_acquire(&g_service.is_open) && hg_load_acquire(&g_service.tid);
+}
+
 void hg_service_start(struct hg_job *const *jobs) {
     __builtin_memset(&g_service, 0, sizeof g_service);
     for (; *jobs && g_service.count < HG_SERVICE_MAX_JOBS; jobs++) {
@@ -153,7 +160,8 @@ void hg_service_start(struct hg_job *const *jobs) {
         return;
     }
     /* Until then the program's descriptors are open twice, and a pipe it closes stays open. */
-    for (uint32_t i = 0; i < WAIT_FOR_FIRST_STEPS && !hg_load_acquire(&g_service.is_apart); i++) {
-        hg_sys_yield();
+    for (uint32_t i = 0; i < WAIT_FOR_FIRST_STEPS && is_opening(); i++) hg_sys_yield();
+    for (uint32_t i = 0; i < g_service.count; i++) {
+        if (g_service.wanted[i]->say) g_service.wanted[i]->say();
     }
 }

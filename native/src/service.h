@@ -21,6 +21,10 @@ struct hg_job {
     /* Whether it is asked for; called when a recording starts, by the program's thread, and to set
      * what follows. */
     bool (*start)(void);
+    /* Called by the thread before anything else, to open what it needs; may be NULL. */
+    void (*open)(void);
+    /* Called by the program's thread after that, to say what went wrong; may be NULL. */
+    void (*say)(void);
     uint64_t due;          /* run then, by hg_service_now(); UINT64_MAX: never by time */
     struct pollfd *polled; /* ... or when one of these has events */
     uint32_t polled_count;

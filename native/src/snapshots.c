@@ -233,16 +233,21 @@ static bool write_sites(const struct hg_point *totals) {
     return true;
 }
 
-static void snapshot_locked(struct hg_thread *thread, const struct hg_point *totals) {
+static void lose_snapshot(struct hg_thread *thread) {
+    if (thread) hg_threads_lose(thread, HG_LOSS_SNAPSHOT);
+    else hg_add_shared(&g_header->losses[HG_LOSS_SNAPSHOT], 1);
+}
+
+static bool snapshot_locked(struct hg_thread *thread, const struct hg_point *totals) {
     uint64_t began = hg_clock_read(CLOCK_MONOTONIC);
-    if (!write_sites(totals) && !(thin() && write_sites(totals))) {
-        hg_threads_lose(thread, HG_LOSS_SNAPSHOT);
-    }
+    bool is_written = write_sites(totals) || (thin() && write_sites(totals));
+    if (!is_written) lose_snapshot(thread);
     /* A huge table must not eat the program's time: take it less often. */
     uint64_t took = hg_clock_read(CLOCK_MONOTONIC) - began;
     while (g_snapshots.interval && took * DUTY > g_snapshots.interval) g_snapshots.interval *= 2;
     hg_store(&g_header->snapshot_interval_ns, g_snapshots.interval);
     hg_store(&g_header->private_bytes, hg_sys_private_bytes());
+    return is_written;
 }
 
 /* With signals held back: a handler that jumps out would leave the lock taken for ever. */
@@ -268,12 +273,13 @@ static struct hg_point add_point_locked(uint64_t now_ns) {
     return totals;
 }
 
-void hg_snapshots_take(struct hg_thread *thread, uint64_t now_ns) {
+bool hg_snapshots_take(struct hg_thread *thread, uint64_t now_ns) {
     uint64_t signals;
-    if (!try_lock(&signals)) return;
+    if (!try_lock(&signals)) return false;
     struct hg_point totals = add_point_locked(now_ns);
-    snapshot_locked(thread, &totals);
+    bool is_taken = snapshot_locked(thread, &totals);
     unlock(signals);
+    return is_taken;
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
