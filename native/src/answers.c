@@ -190,9 +190,11 @@ static void answer_help(struct hg_printer *out) {
                   "help      this\n");
 }
 
+typedef void (*order)(struct hg_printer *out);
+
 static const struct {
     const char *name;
-    void (*answer)(struct hg_printer *out);
+    order answer;
 } g_orders[] = {
     {"reset", answer_reset},       {"pause", answer_pause}, {"resume", answer_resume},
     {"snapshot", answer_snapshot}, {"help", answer_help},
@@ -233,19 +235,27 @@ static void answer_with_table(struct hg_printer *out, const char *request) {
     hg_live_table_drop(&table);
 }
 
-static void answer(struct hg_printer *out, const char *request) {
-    if (wants_table(request)) {
-        answer_with_table(out, request);
-        return;
-    }
+/* What answers an order, or NULL. */
+static order find_order(const char *request) {
     for (uint32_t i = 0; i < sizeof g_orders / sizeof *g_orders; i++) {
-        if (!is_word(request, g_orders[i].name)) continue;
-        g_orders[i].answer(out);
-        return;
+        if (is_word(request, g_orders[i].name)) return g_orders[i].answer;
     }
-    hg_print_text(out, "heapglass: unknown request \"");
-    hg_frame_print_printable(out, request);
-    hg_print_text(out, "\"; \"help\" lists what there is\n");
+    return NULL;
+}
+
+bool hg_answer_is_order(const char *request) { return find_order(request) != NULL; }
+
+static void answer(struct hg_printer *out, const char *request) {
+    order ordered = find_order(request);
+    if (ordered) {
+        ordered(out);
+    } else if (wants_table(request)) {
+        answer_with_table(out, request);
+    } else {
+        hg_print_text(out, "heapglass: unknown request \"");
+        hg_frame_print_printable(out, request);
+        hg_print_text(out, "\"; \"help\" lists what there is\n");
+    }
 }
 
 void hg_answer_make(struct hg_answer *made, const char *request) {

@@ -16,4 +16,7 @@ struct hg_answer {
 void hg_answer_make(struct hg_answer *answer, const char *request);
 void hg_answer_drop(struct hg_answer *answer);
 
+/* Whether it asks for something to be done, rather than to be told. */
+bool hg_answer_is_order(const char *request);
+
 #endif

@@ -44,11 +44,12 @@ static void print_grouped(struct hg_printer *out, uint64_t value, uint32_t width
 
 /* 4.5 MiB (4,718,592 bytes) */
 static void print_size(struct hg_printer *out, uint64_t bytes) {
-    hg_size_print(out, bytes);
-    if (bytes < 1024) return;
-    hg_print_text(out, " (");
+    if (bytes >= 1024) {
+        hg_size_print(out, bytes);
+        hg_print_text(out, " (");
+    }
     print_grouped(out, bytes, 0);
-    hg_print_text(out, " bytes)");
+    hg_print_text(out, bytes >= 1024 ? " bytes)" : " bytes");
 }
 
 /* Days since 1970 as year, month and day: years that begin in March, in eras of 400. */

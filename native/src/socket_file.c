@@ -8,7 +8,7 @@
 #include "sys_socket.h"
 #include "sys_thread.h"
 
-#define BACKLOG 128
+#define BACKLOG 1024
 #define IN_USE (-98)        /* EADDRINUSE */
 #define REFUSED (-111)      /* ECONNREFUSED */
 #define MOMENT_NS 10000000u /* from a socket's name to its readiness, for a slow process */

@@ -69,7 +69,7 @@ long hg_sys_receive(int fd, void *buffer, size_t size) {
     return hg_syscall(SYS_recvfrom, fd, (long)buffer, (long)size, MSG_DONTWAIT, 0, 0);
 }
 
-void hg_sys_end_sending(int fd) { CALL2(SYS_shutdown, fd, SHUT_WR); }
+void hg_sys_shut(int fd) { CALL2(SYS_shutdown, fd, SHUT_RDWR); }
 
 int hg_sys_stat_link(const char *path, struct stat *out) {
     return (int)CALL4(SYS_newfstatat, AT_FDCWD, path, out, AT_SYMLINK_NOFOLLOW);

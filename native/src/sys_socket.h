@@ -17,7 +17,8 @@ int hg_sys_accept(int fd);
 int hg_sys_peer_user(int fd, uint32_t *user);
 long hg_sys_send(int fd, const void *bytes, size_t length);
 long hg_sys_receive(int fd, void *buffer, size_t size);
-void hg_sys_end_sending(int fd);
+/* Both ways: what the other side sends from now on is refused. */
+void hg_sys_shut(int fd);
 
 /* Of the file itself, also if it is a symbolic link. */
 int hg_sys_stat_link(const char *path, struct stat *out);
