@@ -58,9 +58,9 @@ static struct {
 
 /* What is unread when a socket is closed would make its other end fail instead of end. */
 static void hang_up(int fd) {
-    char rest[4096];
+    char rest[1024];
     hg_sys_shut(fd);
-    for (uint32_t i = 0; i < 64 && hg_sys_receive(fd, rest, sizeof rest) > 0; i++) continue;
+    for (uint32_t i = 0; i < 256 && hg_sys_receive(fd, rest, sizeof rest) > 0; i++) continue;
     hg_sys_close(fd);
 }
 

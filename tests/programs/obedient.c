@@ -160,7 +160,10 @@ static void obey(char order, unsigned long a, unsigned long b) {
     case 'z': churn(a); break;
     case 'F': fork_child(); break;
     case 'W': await_child(); break;
-    case 'X': execv(g_argv[0], g_argv); MUST(0); break;
+    case 'X':
+        execv(g_argv[0], g_argv);
+        MUST(0);
+        break;
     case 'x': execv("/no/such/program", g_argv); break;
     case 'c':
         for (int fd = 3; fd < 1024; fd++) close(fd);
