@@ -20,7 +20,7 @@ struct hg_options {
     bool core;              /* a core dump takes the recording along */
     uint64_t report_ns;     /* between reports; 0: none */
     char report_to[4096];   /* template of their file's name; empty: stderr */
-    char socket[4096];      /* template of the socket's name; empty: none */
+    char socket[512];       /* template of the socket's name; empty: none */
     uint64_t session;       /* ties the processes of one `heapglass run` together */
 };
 

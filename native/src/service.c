@@ -111,6 +111,7 @@ static void serve(void *unused) {
         uint32_t count = gather();
         if (hg_sys_poll(g_polled, count, wake > now ? wake - now : 0) < 0) {
             for (uint32_t i = 0; i < count; i++) g_polled[i].revents = 0;
+            hg_sys_sleep(AWAIT_STEP_NS); /* fewer descriptors allowed than there are: no haste */
         }
         if (!hg_rights_follow()) return;
         run_jobs(hg_service_now());

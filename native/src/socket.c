@@ -220,6 +220,7 @@ static void serve_all(uint64_t now) {
 /* ---- the job -------------------------------------------------------------------------------------- */
 
 static bool start(void) {
+    if (!*g_options.socket) return false;
     __builtin_memset(&g_socket, 0, sizeof g_socket);
     hg_live_table_start();
     hg_socket_file_start();
@@ -227,7 +228,7 @@ static bool start(void) {
     uint64_t limit = hg_sys_limit(RLIMIT_NOFILE);
     g_socket.most = limit > OWN_DESCRIPTORS ? (uint32_t)(limit - OWN_DESCRIPTORS) : 1;
     if (limit > MAX_CLIENTS + OWN_DESCRIPTORS) g_socket.most = MAX_CLIENTS;
-    return *g_options.socket;
+    return true;
 }
 
 static void listen_on(int fd) {
