@@ -8,6 +8,7 @@
 #include "sys.h"
 #include "timeline.h"
 #include "varint.h"
+#include "visible.h"
 
 #define ARENA_BYTES (UINT64_C(8) << 20)
 #define FINENESS 256u /* of thinning, at first */
@@ -264,9 +265,16 @@ static void unlock(uint64_t signals) {
     hg_sys_restore_signals(signals);
 }
 
+/* By a thread of the program only: it may be the one that counts there at each event. */
+static void renew_visible(void) {
+    struct hg_totals totals = hg_threads_totals();
+    hg_visible_renew(&totals);
+}
+
 /* A point of the timeline, never earlier than the one before: the clock was read before the lock
  * was had. */
-static struct hg_point add_point_locked(uint64_t now_ns) {
+static struct hg_point add_point_locked(const struct hg_thread *thread, uint64_t now_ns) {
+    if (thread) renew_visible();
     if (now_ns > g_snapshots.last) g_snapshots.last = now_ns;
     struct hg_point totals = hg_timeline_totals(g_snapshots.last);
     hg_timeline_add(&totals);
@@ -276,7 +284,7 @@ static struct hg_point add_point_locked(uint64_t now_ns) {
 bool hg_snapshots_take(struct hg_thread *thread, uint64_t now_ns) {
     uint64_t signals;
     if (!try_lock(&signals)) return false;
-    struct hg_point totals = add_point_locked(now_ns);
+    struct hg_point totals = add_point_locked(thread, now_ns);
     bool is_taken = snapshot_locked(thread, &totals);
     unlock(signals);
     return is_taken;
@@ -287,7 +295,7 @@ static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 static void take_due_locked(struct hg_thread *thread, uint64_t now_ns) {
     bool snapshot_due = now_ns >= g_snapshots.next_snapshot;
     if (!snapshot_due && now_ns < g_snapshots.next_point) return; /* another thread was quicker */
-    struct hg_point totals = add_point_locked(now_ns);
+    struct hg_point totals = add_point_locked(thread, now_ns);
     hg_store(&g_snapshots.next_point, now_ns + HG_TIMELINE_INTERVAL_NS);
     if (!snapshot_due) return;
     snapshot_locked(thread, &totals);
