@@ -78,7 +78,8 @@ struct hg_block hg_large_take(uintptr_t address) {
 
 static void see_slot(const struct hg_large *slot, void (*see)(void *, struct hg_block), void *to) {
     uint64_t address = hg_load_acquire(&slot->address);
-    if (address <= FILLING) return;
+    /* An address that has its top bit is none of the allocator's. */
+    if (address <= FILLING || address >> 63) return;
     struct hg_block block = {hg_load(&slot->size), hg_load(&slot->site), hg_load(&slot->birth)};
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     if (hg_load(&slot->address) == address) see(to, block);

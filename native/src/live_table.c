@@ -66,21 +66,15 @@ static void sort(struct hg_live_stack *stacks, uint32_t count, is_before before)
 
 /* ---- stacks ----------------------------------------------------------------------------------- */
 
-static bool is_sample_mark(uint64_t address) {
-    return address > HG_PSEUDO_SAMPLED && address < HG_PSEUDO_END;
-}
-
 /* One site as a stack; false when there is nothing to show. */
-static bool read_site(uint32_t site, struct hg_live_stack *out, bool *is_sampled) {
+static bool read_site(uint32_t site, bool is_sampled, struct hg_live_stack *out) {
     static const struct hg_site_sums none;
     uint32_t node = hg_stacks_innermost(site);
     if (!node) return false;
-    struct hg_node record = hg_stacks_node(node);
-    *is_sampled = is_sample_mark(record.address);
     struct hg_site_sums now = hg_site_sums_of(site);
     const struct hg_site_sums *then = site < g_baseline.count ? &g_baseline.sums[site] : &none;
     *out = (struct hg_live_stack){
-        .node = *is_sampled ? record.parent : node,
+        .node = is_sampled ? hg_stacks_node(node).parent : node,
         .allocations = (int64_t)(now.allocations - then->allocations),
         .frees = (int64_t)(now.frees - then->frees),
         .bytes = (int64_t)(now.bytes_allocated - then->bytes_allocated) -
@@ -114,9 +108,10 @@ bool hg_live_table_take(struct hg_live_table *table) {
     table->stacks = hg_sys_map_scratch(table->mapped);
     if (!table->stacks) return false;
     for (uint32_t site = 1; site < end; site++) {
-        bool is_sampled = false;
-        if (read_site(site, &table->stacks[table->count], &is_sampled)) table->count++;
+        bool is_sampled = hg_mode_is_light() && hg_stacks_sample_shift(site);
+        if (!read_site(site, is_sampled, &table->stacks[table->count])) continue;
         table->has_samples |= is_sampled;
+        table->count++;
     }
     if (table->has_samples) table->count = merge(table->stacks, table->count);
     sort(table->stacks, table->count, is_larger);

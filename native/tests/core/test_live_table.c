@@ -2,6 +2,7 @@
 #include "live_table.h"
 
 #include "fixture.h"
+#include "recording.h"
 #include "sites.h"
 #include "stacks.h"
 #include "test.h"
@@ -58,6 +59,7 @@ static void the_largest_come_first(void) {
 
 static void one_stack_is_one_row(void) {
     struct hg_thread *thread = begin();
+    g_header->flags |= HG_FLAG_USABLE;
     uint32_t site = site_at(0x5000);
     hg_sites_add(thread, line_of(thread, site), 100);
     for (uint32_t shift = 10; shift < 13; shift++) {
