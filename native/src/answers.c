@@ -211,8 +211,8 @@ static uint64_t read_top(const char *request) {
     uint64_t count = 0;
     while (*prefix && *request == *prefix) request++, prefix++;
     if (*prefix || !*request) return 0;
-    for (; *request >= '0' && *request <= '9' && count < UINT32_MAX; request++) {
-        count = count * 10 + (uint64_t)(*request - '0');
+    for (; *request >= '0' && *request <= '9'; request++) {
+        if (count < UINT32_MAX) count = count * 10 + (uint64_t)(*request - '0');
     }
     return *request ? 0 : count;
 }
