@@ -14,7 +14,7 @@
 #define MAX_CLIENTS 120u /* at once; others wait for their turn */
 #define OWN_DESCRIPTORS 6u
 #define REQUEST_BYTES 256u
-#define MOMENT_NS 100000000u               /* for a request to come; then the text is sent */
+#define MOMENT_NS 250000000u               /* for a request to come; then the text is sent */
 #define STUCK_NS UINT64_C(10000000000)     /* without a byte taken: the client is dropped */
 #define STEP_NS 20000000u                  /* between looks while somebody is served */
 #define LOOK_NS UINT64_C(1000000000)       /* ... and while nobody is */

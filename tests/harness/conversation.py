@@ -15,6 +15,7 @@ from harness.programs import program
 from harness.running import library
 
 PATIENCE_SECONDS = 60.0
+SILENCE_SECONDS = 0.25  # of a client: then it gets the text
 
 
 class Conversation:
@@ -86,10 +87,25 @@ def short_directory() -> Iterator[Path]:
 
 def ask(path: Path, request: str | None = None) -> bytes:
     """All that the socket answers; None: send nothing and wait."""
-    with connected(path) as client:
-        if request is not None:
-            client.sendall(request.encode() + b"\n")
-        return read_all(client)
+    while True:
+        began = time.monotonic()
+        with connected(path) as client:
+            if request is None:
+                return read_all(client)
+            if (
+                send(client, request.encode() + b"\n")
+                and time.monotonic() < began + SILENCE_SECONDS
+            ):
+                return read_all(client)
+
+
+def send(client: socket.socket, line: bytes) -> bool:
+    """False: on a loaded machine it came so late that silence had been answered, with the text."""
+    try:
+        client.sendall(line)
+    except BrokenPipeError:
+        return False
+    return True
 
 
 def connected(path: Path) -> socket.socket:

@@ -17,6 +17,7 @@ from harness.conversation import (
     connected,
     conversation,
     read_all,
+    send,
     short_directory,
     until,
 )
@@ -64,14 +65,14 @@ def test_many_clients_are_served_or_refused(talk: Conversation, count: int) -> N
 def _patient(path: Path) -> socket.socket:
     client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     client.connect(str(path))
-    client.sendall(b"text\n")
+    send(client, b"text\n")
     return client
 
 
 def test_a_stuck_reader_holds_up_nobody(talk: Conversation) -> None:
     path = talk.directory / "sock"
     with connected(path) as stuck:
-        stuck.sendall(b"text\n")
+        send(stuck, b"text\n")
         assert stuck.recv(10)
         talk.tell("l 1000 10", "f 1000")
         assert leaks(talk.ask("sock")) == MANY + 1
@@ -81,7 +82,7 @@ def test_a_stuck_reader_holds_up_nobody(talk: Conversation) -> None:
 
 def test_a_slow_reader_sees_one_moment(talk: Conversation) -> None:
     with connected(talk.directory / "sock") as slow:
-        slow.sendall(b"text\n")
+        send(slow, b"text\n")
         first = slow.recv(10)
         talk.tell(f"f {MANY}", "l 1 1000000")
         stacks = with_symbol(parse(first + read_all(slow)), "site_leak")
@@ -92,11 +93,11 @@ def test_a_slow_reader_sees_one_moment(talk: Conversation) -> None:
 def test_readers_that_leave_are_forgotten(talk: Conversation) -> None:
     for _ in range(300):
         with connected(talk.directory / "sock") as client:
-            client.sendall(b"text\n")
+            send(client, b"text\n")
     for _ in range(300):
         connected(talk.directory / "sock").close()
     with connected(talk.directory / "sock") as client:
-        client.sendall(b"text\n")
+        send(client, b"text\n")
         client.recv(10)
     assert leaks(talk.ask("sock")) == MANY
     assert talk.end() == 6

@@ -102,13 +102,19 @@ def test_the_application_is_not_stopped() -> None:
         assert process.poll() is None
 
 
+def as_json(place: Path) -> bytes:
+    """`echo json | nc -U /tmp/ht.sock`."""
+    command = ["nc", "-U", place / "ht.sock"]
+    return subprocess.run(command, input=b"json\n", capture_output=True, check=True).stdout
+
+
 def test_the_later_versions_table_is_json() -> None:
     with your_app() as (place, _):
         until(lambda: leaked(place), "the table is complete")
-        done = subprocess.run(
-            ["nc", "-U", place / "ht.sock"], input=b"json\n", capture_output=True, check=True
-        )
-    document = json.loads(done.stdout)
+        answers = [as_json(place)]
+        while not answers[-1].startswith(b"{"):  # on a loaded machine the request may come too late
+            answers.append(as_json(place))
+    document = json.loads(answers[-1])
     assert document.keys() >= {"version", "allocs", "allocation_stacks", "buckets"}
     [row] = [row for row in document["allocs"] if row["size"] == 3900]
     assert row.keys() == {"bt", "allocs", "free", "size_human", "size"}

@@ -21,6 +21,7 @@ from harness.conversation import (
     connected,
     conversation,
     read_all,
+    send,
     short_directory,
     until,
 )
@@ -154,12 +155,13 @@ def test_any_path_gives_valid_text_and_json(place: Path, name: str) -> None:
 
 def test_ten_thousand_stacks_come_whole(talk: Conversation) -> None:
     talk.tell(f"s {SITES}")
-    stacks = with_symbol(parse(talk.ask("sock")), "site_leak")
-    recording = open_recording(recording_of(talk))
-    table = recording.sites()
-    assert len(stacks) == SITES
-    assert sum(s.total_size for s in stacks) == SITES * (SITES + 1) // 2
-    assert sum(s.total_size for s in parse(talk.ask("sock"))) == int(table.live_bytes.sum())
+    stacks = parse(talk.ask("sock"))
+    table = open_recording(recording_of(talk)).sites()
+    leaks = with_symbol(stacks, "site_leak")
+    assert len(leaks) == SITES
+    assert sum(stack.total_size for stack in leaks) == SITES * (SITES + 1) // 2
+    assert len(stacks) == len(table)
+    assert sum(stack.total_size for stack in stacks) == int(table.live_bytes.sum())
     document = json.loads(talk.ask("sock", "json"))
     assert document["allocation_stacks"] == len(table)
     assert sum(row["size"] for row in document["allocs"]) == int(table.live_bytes.sum())
@@ -189,9 +191,8 @@ def test_silence_and_an_ended_side_both_ask_for_the_text(talk: Conversation) -> 
         client.shutdown(socket.SHUT_WR)
         assert read_all(client) == expected
     with connected(talk.directory / "sock") as client:
-        client.sendall(b"te")
-        client.sendall(b"xt")
-        client.shutdown(socket.SHUT_WR)
+        if send(client, b"te") and send(client, b"xt"):
+            client.shutdown(socket.SHUT_WR)
         assert read_all(client) == expected
 
 
@@ -243,7 +244,7 @@ def test_a_snapshot_is_taken(talk: Conversation) -> None:
     before = len(list(open_recording(recording_of(talk)).snapshots()))
     assert talk.ask("sock", "snapshot") == b"snapshot taken\n"
     snapshots = list(open_recording(recording_of(talk)).snapshots())
-    assert len(snapshots) == before + 1
+    assert len(snapshots) > before
 
 
 def test_help_lists_every_request(talk: Conversation) -> None:
