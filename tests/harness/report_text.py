@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 SIZES = (
     *("0 - 4 bytes", "4 - 8 bytes", "8 - 16 bytes", "16 - 32 bytes", "32 - 64 bytes"),
@@ -16,6 +17,7 @@ AGES = ("< 1 sec", "< 10 sec", "< 100 sec", "< 1000 sec", "> 1000 sec")
 _BEGIN = ">>>>>>>>>>>>> "
 _HEAD = re.compile(r">>>>>>>>>>>>> (\S+ \S+) UTC pid (\d+) <<<<<<<<<<<<<")
 _TITLE = re.compile(r"Current allocations by (size|age): \( # = ([\d,]+) current allocations\)")
+_END = re.compile(r"^ +> 1000 sec: .*\n\n", re.MULTILINE)
 _ROW = re.compile(r" *(.+ (?:bytes|sec)): +([\d,]+)(?: (#+))?")
 _TOTAL_SIZE = re.compile(r"(?:[\d.]+ .iB \()?([\d,]+) bytes\)? current total allocation size.*")
 
@@ -37,6 +39,13 @@ def parse_reports(text: str) -> list[Report]:
     before, *parts = re.split(f"^(?={_BEGIN})", text, flags=re.MULTILINE)
     assert before == "", before
     return [_report(part) for part in parts]
+
+
+def reports_so_far(path: Path) -> list[Report]:
+    """Those in a file that is being written; of one that goes over two pages a part may be there."""
+    text = path.read_text() if path.exists() else ""
+    ends = [match.end() for match in _END.finditer(text)]
+    return parse_reports(text[: ends[-1]]) if ends else []
 
 
 def _number(text: str) -> int:

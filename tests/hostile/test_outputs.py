@@ -14,6 +14,7 @@ import pytest
 
 from harness.conversation import (
     Conversation,
+    ask,
     connected,
     conversation,
     read_all,
@@ -22,7 +23,9 @@ from harness.conversation import (
     until,
 )
 from harness.live_text import parse, with_symbol
-from harness.report_text import parse_reports
+from harness.programs import program
+from harness.report_text import parse_reports, reports_so_far
+from harness.running import library
 
 MANY = 200
 
@@ -130,6 +133,27 @@ def test_without_proc_or_in_another_root_the_program_goes_on(place: Path) -> Non
         talk.tell("l 10 10", "r", "l 10 10")
         assert 200 in {stack.total_size for stack in parse(talk.ask("sock"))}
         assert talk.end() == 6
+
+
+def test_threads_that_never_rest_are_told_of(place: Path) -> None:
+    environment = {
+        "LD_PRELOAD": library(),
+        "HEAPGLASS_OUT": str(place / "recording"),
+        "HEAPGLASS_SOCKET": str(place / "sock"),
+        "HEAPGLASS_REPORT": "0.01",
+        "HEAPGLASS_REPORT_TO": str(place / "reports"),
+    }
+    with subprocess.Popen(program("churn").argv(), cwd=place, env=environment) as busy:
+        try:
+            until((place / "sock").is_socket, "it answers")
+            seen = [sum(s.allocs for s in parse(ask(place / "sock", "text"))) for _ in range(20)]
+            assert seen == sorted(seen), "what was counted stays counted"
+            for request in ("snapshot", "pause", "resume", "json", "reset", "summary"):
+                assert ask(place / "sock", request)
+            assert busy.poll() is None
+        finally:
+            busy.kill()
+    assert reports_so_far(place / "reports")
 
 
 def test_a_crash_is_the_programs_own(talk: Conversation) -> None:

@@ -7,18 +7,14 @@ from pathlib import Path
 
 from harness.conversation import conversation, short_directory, until
 from harness.programs import program
-from harness.report_text import Report, parse_reports
+from harness.report_text import reports_so_far
 from harness.running import library
 from heapglass.recording import open_recording
 
 
-def reports_of(path: Path) -> list[Report]:
-    return parse_reports(path.read_text()) if path.exists() else []
-
-
 def has_old(path: Path, count: int) -> bool:
     """Whether all blocks of the last report, so many, are a second old and more."""
-    last = reports_of(path)[-1:]
+    last = reports_so_far(path)[-1:]
     return bool(last) and (last[0].live_blocks, last[0].ages["< 1 sec"]) == (count, 0)
 
 
@@ -33,10 +29,10 @@ def test_hello_world_reports_on_stderr_every_five_seconds(tmp_path: Path) -> Non
         stdout=subprocess.PIPE,
     ) as process:
         try:
-            until(lambda: len(reports_of(errors)) == 2, "two reports")
+            until(lambda: len(reports_so_far(errors)) == 2, "two reports")
         finally:
             process.kill()
-    first, second = reports_of(errors)
+    first, second = reports_so_far(errors)
     [recording] = [open_recording(path) for path in tmp_path.glob("hello_world*.heapglass")]
     start = recording.process.started_wall_ns // 1_000_000_000
     assert first.at.timestamp() >= start + 5, "never early; late only on a loaded machine"
@@ -60,9 +56,9 @@ def test_graduates_from_one_age_to_the_next_without_slices() -> None:
         talk.tell("l 10 100")
         until(lambda: has_old(path, 10), "they become a second old")
         talk.tell("l 5 100", "f 12")  # the five new ones, and seven old ones
-        seen = len(reports_of(path)) + 1
-        until(lambda: len(reports_of(path)) > seen, "another report")
-        report = reports_of(path)[seen]
+        seen = len(reports_so_far(path)) + 1
+        until(lambda: len(reports_so_far(path)) > seen, "another report")
+        report = reports_so_far(path)[seen]
         assert report.ages["< 1 sec"] == 0
         assert sum(report.ages.values()) == report.live_blocks == 3
 
@@ -77,9 +73,9 @@ def test_realloc_in_place_keeps_its_age() -> None:
         talk.tell("l 1 1000")
         until(lambda: has_old(path, 1), "it becomes a second old")
         talk.tell("g 600")
-        seen = len(reports_of(path)) + 1
-        until(lambda: len(reports_of(path)) > seen, "another report")
-        report = reports_of(path)[seen]
+        seen = len(reports_so_far(path)) + 1
+        until(lambda: len(reports_so_far(path)) > seen, "another report")
+        report = reports_so_far(path)[seen]
         assert report.sizes["512 - 1024 bytes"] == 1
         assert report.live_bytes == 600
         assert report.ages["< 1 sec"] == 0

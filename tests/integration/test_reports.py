@@ -12,7 +12,7 @@ from typing import IO
 import pytest
 
 from harness.conversation import Conversation, conversation, short_directory, until
-from harness.report_text import Report, parse_reports
+from harness.report_text import Report, parse_reports, reports_so_far
 from heapglass.recording import open_recording
 
 OFTEN = "0.05"
@@ -30,17 +30,12 @@ def talk(place: Path) -> Iterator[Conversation]:
         yield started
 
 
-def reports_in(path: Path) -> list[Report]:
-    """What the file holds; a report is written in one piece."""
-    return parse_reports(path.read_text()) if path.exists() else []
-
-
 def next_report(talk: Conversation, name: str = "reports") -> Report:
     """One that began after now."""
     path = talk.directory / name
-    seen = len(reports_in(path)) + 1  # the next may have been counted already
-    until(lambda: len(reports_in(path)) > seen, "reports come")
-    return reports_in(path)[seen]
+    seen = len(reports_so_far(path)) + 1  # the next may have been counted already
+    until(lambda: len(reports_so_far(path)) > seen, "reports come")
+    return reports_so_far(path)[seen]
 
 
 def test_a_report_is_what_the_recording_says(talk: Conversation) -> None:
@@ -105,10 +100,10 @@ def test_they_come_also_when_nothing_is_allocated(talk: Conversation) -> None:
 
 def test_there_are_no_more_than_were_due(place: Path) -> None:
     with conversation(place, HEAPGLASS_REPORT="0.2", HEAPGLASS_REPORT_TO="reports") as talk:
-        until(lambda: len(reports_in(place / "reports")) >= 3, "reports come")
+        until(lambda: len(reports_so_far(place / "reports")) >= 3, "reports come")
         talk.end()
     [path] = place.glob("*.heapglass")
-    recording, reports = open_recording(path), reports_in(place / "reports")
+    recording, reports = open_recording(path), reports_so_far(place / "reports")
     lived_ns = recording.timeline().time_ns[-1]
     assert len(reports) <= lived_ns // 200_000_000 + 1
     times = [report.at.timestamp() for report in reports]
@@ -172,8 +167,8 @@ def test_a_forked_child_has_its_own(talk: Conversation) -> None:
     assert report.live_blocks == report.sizes["16 - 32 bytes"] == 3
     talk.tell("W")
     assert next_report(talk).live_blocks == 10
-    assert {r.pid for r in reports_in(talk.directory / "reports")} == {talk.pid}
-    assert {r.pid for r in reports_in(child)} == {report.pid}
+    assert {r.pid for r in reports_so_far(talk.directory / "reports")} == {talk.pid}
+    assert {r.pid for r in reports_so_far(child)} == {report.pid}
 
 
 def test_a_file_that_is_there_is_left_alone(place: Path) -> None:
