@@ -42,7 +42,7 @@ def parse_reports(text: str) -> list[Report]:
 
 
 def reports_so_far(path: Path) -> list[Report]:
-    """Those in a file that is being written; of one that goes over two pages a part may be there."""
+    """Those in a file that is being written: of the last only a part may be there yet."""
     text = path.read_text() if path.exists() else ""
     ends = [match.end() for match in _END.finditer(text)]
     return parse_reports(text[: ends[-1]]) if ends else []
