@@ -75,3 +75,20 @@ struct hg_block hg_large_take(uintptr_t address) {
     }
     return none;
 }
+
+static void see_slot(const struct hg_large *slot, void (*see)(void *, struct hg_block), void *to) {
+    uint64_t address = hg_load_acquire(&slot->address);
+    /* An address that has its top bit is none of the allocator's. */
+    if (address <= FILLING || address >> 63) return;
+    struct hg_block block = {hg_load(&slot->size), hg_load(&slot->site), hg_load(&slot->birth)};
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    if (hg_load(&slot->address) == address) see(to, block);
+}
+
+void hg_large_each(void (*see)(void *to, struct hg_block block), void *to) {
+    if (!hg_load(&g_large.count)) return;
+    for (uint32_t n = 0; n < MAX_SEGMENTS; n++) {
+        const struct hg_large *slots = hg_load_acquire(&g_large.segments[n]);
+        for (uint64_t i = 0; slots && i < FIRST_SLOTS << n; i++) see_slot(&slots[i], see, to);
+    }
+}

@@ -9,4 +9,7 @@ bool hg_large_start(void);
 bool hg_large_put(uintptr_t address, struct hg_block block);
 struct hg_block hg_large_take(uintptr_t address); /* site 0 when there is none */
 
+/* Show every block, while others come and go. */
+void hg_large_each(void (*see)(void *to, struct hg_block block), void *to);
+
 #endif

@@ -177,3 +177,26 @@ struct hg_block hg_ledger_take(uintptr_t address) {
     hg_store(record, 0);
     return hg_ledger_unpack(old);
 }
+
+static void see_leaf(uintptr_t leaf, void (*see)(void *, struct hg_block), void *to) {
+    const uint64_t *records = (const uint64_t *)(leaf & ~HG_LEDGER_PART_MASK);
+    for (uint32_t i = 0; i < HG_LEDGER_RECORDS; i++) {
+        if (!(leaf >> (i / HG_LEDGER_PART_RECORDS) & 1)) {
+            i += HG_LEDGER_PART_RECORDS - 1;
+            continue;
+        }
+        uint64_t word = hg_load(&records[i]);
+        if (word) see(to, hg_ledger_unpack(word));
+    }
+}
+
+void hg_ledger_each(void (*see)(void *to, struct hg_block block), void *to) {
+    for (uint32_t i = 0; i < UPPER_ENTRIES; i++) {
+        uintptr_t *lower = hg_load_acquire(&g_ledger.upper[i]);
+        for (uint32_t j = 0; lower && j < LOWER_ENTRIES; j++) {
+            uintptr_t leaf = hg_load_acquire(&lower[j]);
+            if (leaf) see_leaf(leaf, see, to);
+        }
+    }
+    hg_large_each(see, to);
+}

@@ -180,4 +180,7 @@ void hg_ledger_suspect(void);
 /* Remove and return the block at `address`; site 0 when there is none. */
 struct hg_block hg_ledger_take(uintptr_t address);
 
+/* Show every live block, while others come and go. */
+void hg_ledger_each(void (*see)(void *to, struct hg_block block), void *to);
+
 #endif

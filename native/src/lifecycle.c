@@ -6,11 +6,13 @@
 #include <sys/auxv.h>
 
 #include "clock.h"
+#include "functions.h"
 #include "ledger.h"
 #include "mode.h"
 #include "modules.h"
 #include "naming.h"
 #include "options.h"
+#include "outputs.h"
 #include "peak.h"
 #include "preload.h"
 #include "real.h"
@@ -45,6 +47,8 @@ static char g_path[HG_PATH_BYTES];
 static struct gate *gate(void) { return hg_load_acquire(&g_gate); }
 
 bool hg_lifecycle_is_recording(void) { return hg_load(&gate()->phase) == RECORDING; }
+
+const struct hg_identity *hg_lifecycle_identity(void) { return &g_identity; }
 
 /* ---- start ---------------------------------------------------------------------------------- */
 
@@ -134,6 +138,7 @@ static bool start_tables(void) {
     hg_peak_start();
     hg_usable_start();
     hg_visible_start();
+    hg_functions_start();
     return hg_mode_start() && hg_stacks_start() && hg_sites_start() && hg_threads_start() &&
            hg_ledger_start(hg_real_granule_shift()) && hg_snapshots_start() && hg_modules_start() &&
            hg_walk_start();
@@ -201,6 +206,7 @@ static void start(void) {
     hg_store_release(&gate()->phase, started ? RECORDING : OFF);
     hg_mode_begin(started);
     if (started) hg_add_shared(&g_header->losses[HG_LOSS_EARLY], hg_exchange(&gate()->early, 0));
+    if (started) hg_outputs_start();
 }
 
 /* ---- entering a hook -------------------------------------------------------------------------- */
@@ -323,6 +329,7 @@ static void take_last_snapshot(void) {
 void hg_lifecycle_exiting(int status) {
     /* A vfork child shares our memory but is not us. */
     if (!hg_lifecycle_is_recording() || hg_sys_pid() != g_header->pid) return;
+    hg_outputs_finish();
     take_last_snapshot();
     hg_store(&g_header->exit_status, (uint32_t)status & 0xff);
     hg_store(&g_header->end_ns, hg_clock_now());
@@ -332,6 +339,7 @@ void hg_lifecycle_exiting(int status) {
 
 void hg_lifecycle_execing(void) {
     if (!hg_lifecycle_is_recording() || hg_sys_pid() != g_header->pid) return;
+    hg_outputs_finish();
     take_last_snapshot();
     hg_store(&g_header->end_ns, hg_clock_now());
     hg_store_release(&g_header->state, HG_STATE_EXEC);
@@ -341,6 +349,7 @@ void hg_lifecycle_exec_failed(void) {
     if (!hg_lifecycle_is_recording() || hg_sys_pid() != g_header->pid) return;
     hg_store(&g_header->end_ns, 0);
     hg_store_release(&g_header->state, HG_STATE_RUNNING);
+    hg_outputs_return();
 }
 
 extern int on_exit(void (*)(int, void *), void *) __attribute__((weak));

@@ -149,6 +149,24 @@ static void read_sampling(struct hg_options *o) {
     o->seed = number("HEAPGLASS_SEED", read_count, 0, 0, UINT64_MAX, "a whole number");
 }
 
+#define REPORT_LEAST_NS UINT64_C(10000000)
+#define REPORT_MOST_NS UINT64_C(1000000000000000000)
+
+static void read_text(const char *name, char *out, size_t size) {
+    const char *value = hg_options_env(name);
+    hg_text_copy(out, size, value ? value : "");
+}
+
+/* Reports go to a file every five seconds, as the text they are known from has it, unless told. */
+static void read_outputs(struct hg_options *o) {
+    read_text("HEAPGLASS_REPORT_TO", o->report_to, sizeof o->report_to);
+    o->report_ns = number("HEAPGLASS_REPORT", read_seconds, *o->report_to ? 5000000000 : 0, 0,
+                          REPORT_MOST_NS, "a number of seconds such as 5 or 0.5 (0: no reports)");
+    if (o->report_ns && o->report_ns < REPORT_LEAST_NS) o->report_ns = REPORT_LEAST_NS;
+    read_text("HEAPGLASS_SOCKET", o->socket, sizeof o->socket);
+    if (!*o->socket) read_text("HT_SOCKET", o->socket, sizeof o->socket);
+}
+
 bool hg_options_read(void) {
     if (!environ) return false;
     struct hg_options *o = &g_options;
@@ -167,6 +185,7 @@ bool hg_options_read(void) {
                               "a size of at least 4M such as 64M");
     read_sampling(o);
     o->core = number("HEAPGLASS_CORE", read_switch, 0, 0, 1, "0 or 1");
+    read_outputs(o);
     o->session = number("HEAPGLASS_SESSION", read_hex, 0, 0, UINT64_MAX, "16 hexadecimal digits");
     return true;
 }

@@ -18,6 +18,9 @@ struct hg_options {
     bool paused;            /* records nothing until it is asked to */
     uint64_t seed;          /* of the choice of samples; 0: another one each time */
     bool core;              /* a core dump takes the recording along */
+    uint64_t report_ns;     /* between reports; 0: none */
+    char report_to[4096];   /* template of their file's name; empty: stderr */
+    char socket[512];       /* template of the socket's name; empty: none */
     uint64_t session;       /* ties the processes of one `heapglass run` together */
 };
 

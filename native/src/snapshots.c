@@ -4,10 +4,11 @@
 #include "clock.h"
 #include "options.h"
 #include "recording.h"
-#include "sites.h"
+#include "site_sums.h"
 #include "sys.h"
 #include "timeline.h"
 #include "varint.h"
+#include "visible.h"
 
 #define ARENA_BYTES (UINT64_C(8) << 20)
 #define FINENESS 256u /* of thinning, at first */
@@ -51,27 +52,14 @@ static struct values *previous_of(uint32_t site) {
     return *chunk ? &(*chunk)[site % SITES_PER_CHUNK] : NULL;
 }
 
-/* Add one shard's line of `site`, if it was ever touched. */
-static void add_line(struct values *sum, const struct hg_table *shard, uint32_t site) {
-    uintptr_t extent = hg_load_acquire(&shard->extents[site / HG_COUNTERS_PER_EXTENT]);
-    uint32_t in_extent = site % HG_COUNTERS_PER_EXTENT;
-    if (!(extent >> (in_extent / HG_LINES_PER_PAGE) & 1)) return;
-    const struct hg_counters *line =
-        (const struct hg_counters *)(extent & ~(uintptr_t)(HG_STEP - 1)) + in_extent;
-    uint64_t allocations = hg_load(&line->allocations), bytes = hg_load(&line->bytes_allocated);
-    sum->allocations += (int64_t)allocations;
-    sum->bytes_allocated += (int64_t)bytes;
-    sum->blocks += (int64_t)(allocations - hg_load(&line->frees));
-    sum->bytes += (int64_t)(bytes - hg_load(&line->bytes_freed));
-}
-
 static struct values values_of(uint32_t site) {
-    struct values sum = {0};
-    for (uint32_t i = 0, n = hg_load(&g_header->shards); i < n; i++) {
-        struct hg_table *shard = hg_threads_shard(i);
-        if (shard) add_line(&sum, shard, site);
-    }
-    return sum;
+    struct hg_site_sums sums = hg_site_sums_unscaled(site);
+    return (struct values){
+        .blocks = (int64_t)(sums.allocations - sums.frees),
+        .bytes = (int64_t)(sums.bytes_allocated - sums.bytes_freed),
+        .allocations = (int64_t)sums.allocations,
+        .bytes_allocated = (int64_t)sums.bytes_allocated,
+    };
 }
 
 static bool is_zero(const struct values *v) {
@@ -246,16 +234,21 @@ static bool write_sites(const struct hg_point *totals) {
     return true;
 }
 
-static void snapshot_locked(struct hg_thread *thread, const struct hg_point *totals) {
+static void lose_snapshot(struct hg_thread *thread) {
+    if (thread) hg_threads_lose(thread, HG_LOSS_SNAPSHOT);
+    else hg_add_shared(&g_header->losses[HG_LOSS_SNAPSHOT], 1);
+}
+
+static bool snapshot_locked(struct hg_thread *thread, const struct hg_point *totals) {
     uint64_t began = hg_clock_read(CLOCK_MONOTONIC);
-    if (!write_sites(totals) && !(thin() && write_sites(totals))) {
-        hg_threads_lose(thread, HG_LOSS_SNAPSHOT);
-    }
+    bool is_written = write_sites(totals) || (thin() && write_sites(totals));
+    if (!is_written) lose_snapshot(thread);
     /* A huge table must not eat the program's time: take it less often. */
     uint64_t took = hg_clock_read(CLOCK_MONOTONIC) - began;
     while (g_snapshots.interval && took * DUTY > g_snapshots.interval) g_snapshots.interval *= 2;
     hg_store(&g_header->snapshot_interval_ns, g_snapshots.interval);
     hg_store(&g_header->private_bytes, hg_sys_private_bytes());
+    return is_written;
 }
 
 /* With signals held back: a handler that jumps out would leave the lock taken for ever. */
@@ -272,21 +265,29 @@ static void unlock(uint64_t signals) {
     hg_sys_restore_signals(signals);
 }
 
+/* By a thread of the program only: it may be the one that counts there at each event. */
+static void renew_visible(void) {
+    struct hg_totals totals = hg_threads_totals();
+    hg_visible_renew(&totals);
+}
+
 /* A point of the timeline, never earlier than the one before: the clock was read before the lock
  * was had. */
-static struct hg_point add_point_locked(uint64_t now_ns) {
+static struct hg_point add_point_locked(const struct hg_thread *thread, uint64_t now_ns) {
+    if (thread) renew_visible();
     if (now_ns > g_snapshots.last) g_snapshots.last = now_ns;
     struct hg_point totals = hg_timeline_totals(g_snapshots.last);
     hg_timeline_add(&totals);
     return totals;
 }
 
-void hg_snapshots_take(struct hg_thread *thread, uint64_t now_ns) {
+bool hg_snapshots_take(struct hg_thread *thread, uint64_t now_ns) {
     uint64_t signals;
-    if (!try_lock(&signals)) return;
-    struct hg_point totals = add_point_locked(now_ns);
-    snapshot_locked(thread, &totals);
+    if (!try_lock(&signals)) return false;
+    struct hg_point totals = add_point_locked(thread, now_ns);
+    bool is_taken = snapshot_locked(thread, &totals);
     unlock(signals);
+    return is_taken;
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
@@ -294,7 +295,7 @@ static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 static void take_due_locked(struct hg_thread *thread, uint64_t now_ns) {
     bool snapshot_due = now_ns >= g_snapshots.next_snapshot;
     if (!snapshot_due && now_ns < g_snapshots.next_point) return; /* another thread was quicker */
-    struct hg_point totals = add_point_locked(now_ns);
+    struct hg_point totals = add_point_locked(thread, now_ns);
     hg_store(&g_snapshots.next_point, now_ns + HG_TIMELINE_INTERVAL_NS);
     if (!snapshot_due) return;
     snapshot_locked(thread, &totals);

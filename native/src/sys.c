@@ -1,4 +1,4 @@
-/* The kernel's door; the only file of the core that makes system calls. */
+/* The kernel's door; with the other sys_*.c the only files of the core that make system calls. */
 #include "sys.h"
 
 #include <fcntl.h>
@@ -145,6 +145,10 @@ int hg_sys_open(const char *path, int flags, uint32_t mode) {
 int hg_sys_close(int fd) { return (int)CALL1(SYS_close, fd); }
 
 long hg_sys_read(int fd, void *buffer, size_t size) { return CALL3(SYS_read, fd, buffer, size); }
+
+long hg_sys_read_at(int fd, void *buffer, size_t size, uint64_t offset) {
+    return CALL4(SYS_pread64, fd, buffer, size, offset);
+}
 
 long hg_sys_write(int fd, const void *buffer, size_t size) {
     return CALL3(SYS_write, fd, buffer, size);

@@ -4,7 +4,6 @@
 #include "mode.h"
 #include "recording.h"
 #include "thread.h"
-#include "visible.h"
 
 #define ARENA_BYTES (UINT64_C(256) << 10)
 #define FINENESS 1024u /* at first; less when that leaves too many points */
@@ -17,7 +16,6 @@ bool hg_timeline_start(void) {
 
 struct hg_point hg_timeline_totals(uint64_t now_ns) {
     struct hg_totals t = hg_threads_totals();
-    hg_visible_renew(&t);
     int64_t requested = (int64_t)(t.bytes_allocated - t.bytes_freed);
     int64_t blocks = (int64_t)(t.allocations - t.frees);
     int64_t usable = (int64_t)(t.usable_allocated - t.usable_freed);

@@ -42,6 +42,9 @@ static void defaults(void) {
     CHECK_EQUAL(g_options.budget_ppm, 0);
     CHECK_EQUAL(g_options.paused, 0);
     CHECK_EQUAL(g_options.seed, 0);
+    CHECK_EQUAL(g_options.report_ns, 0);
+    CHECK_TEXT(g_options.report_to, "");
+    CHECK_TEXT(g_options.socket, "");
 }
 
 static void too_early(void) {
@@ -243,6 +246,27 @@ static void pauses_and_seeds(void) {
     CHECK_EQUAL(g_options.seed, 42);
 }
 
+static void outputs(void) {
+    CHECK_TEXT(read_with("HEAPGLASS_REPORT=2.5", "HT_SOCKET=/tmp/old.sock"), "");
+    CHECK_EQUAL(g_options.report_ns, 2500000000);
+    CHECK_TEXT(g_options.report_to, "");
+    CHECK_TEXT(g_options.socket, "/tmp/old.sock");
+    CHECK_TEXT(read_with("HEAPGLASS_SOCKET=new", "HT_SOCKET=old"), "");
+    CHECK_TEXT(g_options.socket, "new");
+    CHECK_TEXT(read_with("HEAPGLASS_REPORT_TO=file", NULL), "");
+    CHECK_EQUAL(g_options.report_ns, 5000000000);
+    CHECK_TEXT(g_options.report_to, "file");
+    read_with("HEAPGLASS_REPORT_TO=file", "HEAPGLASS_REPORT=0");
+    CHECK_EQUAL(g_options.report_ns, 0);
+    read_with("HEAPGLASS_REPORT=0.000000001", NULL);
+    CHECK_EQUAL(g_options.report_ns, 10000000);
+    CHECK_TEXT(
+        read_with("HEAPGLASS_REPORT=often", NULL),
+        "heapglass: HEAPGLASS_REPORT=often is not a number of seconds such as 5 or 0.5 (0: no "
+        "reports); using the default\n");
+    CHECK_EQUAL(g_options.report_ns, 0);
+}
+
 static void lookup(void) {
     char *variables[] = {"HEAPGLASS_OUTER=1", "HEAPGLASS_OUT", "HEAPGLASS_OUT=first",
                          "HEAPGLASS_OUT=second", NULL};
@@ -281,6 +305,7 @@ int main(void) {
     RUN(samples);
     RUN(budgets);
     RUN(pauses_and_seeds);
+    RUN(outputs);
     RUN(lookup);
     RUN(list);
     return 0;

@@ -20,6 +20,7 @@
 #include "stacks.h"
 #include "test.h"
 #include "timeline.h"
+#include "visible.h"
 
 #define SITES 300u
 #define CHANGES 120u /* per step */
@@ -458,6 +459,30 @@ static void by_churn(void) {
     reset_options();
 }
 
+/* Taken on behalf of nobody, it leaves alone what the program's only thread counts at each event. */
+static void by_a_stranger(void) {
+    struct hg_thread *thread = begin_events(5);
+    g_visible.allocs = 12345;
+    CHECK(hg_snapshots_take(NULL, 10));
+    CHECK_EQUAL(snapshots_so_far(), 1);
+    CHECK_EQUAL(g_visible.allocs, 12345);
+    CHECK(hg_snapshots_take(thread, 20));
+    CHECK_EQUAL(g_visible.allocs, 0);
+}
+
+static void strangers_losses_are_counted(void) {
+    g_options.memory_budget = 3 << 19;
+    start_snapshots(0);
+    static struct history h;
+    start_history(&h);
+    for (uint32_t i = 0; i < 2000; i++) {
+        advance(&h, g_shards);
+        hg_snapshots_take(NULL, h.step * STEP_NS);
+    }
+    CHECK(g_header->losses[HG_LOSS_SNAPSHOT] > 0);
+    reset_options();
+}
+
 /* A snapshot that takes long against its interval is taken less often, and the file says so. */
 static void backs_off(void) {
     g_options.snapshot_ns = 10;
@@ -563,6 +588,8 @@ int main(void) {
     RUN(by_time);
     RUN(never_by_time);
     RUN(by_churn);
+    RUN(by_a_stranger);
+    RUN(strangers_losses_are_counted);
     RUN(backs_off);
     RUN(time_never_goes_back);
     RUN(without_room);

@@ -48,6 +48,11 @@ options:
                          totals stay exact. auto: record all as long as that
                          takes no more than 3% of the processor time, or what
                          HEAPGLASS_BUDGET says, and sample where it would
+      --report SECONDS   print a report on stderr every so often: totals, live
+                         blocks by size and by age
+      --report-to FILE   append the reports to FILE (every 5 seconds, unless told)
+      --socket PATH      answer at PATH with the live table while COMMAND runs:
+                         'nc -U PATH'
       --core             cores of the processes, by a crash or gcore, take the
                          recording along, for 'heapglass core'
   -h, --help             print this
@@ -70,8 +75,9 @@ signals:
 
 environment:
   HEAPGLASS_OUT, HEAPGLASS_QUIET, HEAPGLASS_DEPTH, HEAPGLASS_FOLLOW,
-  HEAPGLASS_SNAPSHOT, HEAPGLASS_CHURN, HEAPGLASS_MEMORY, HEAPGLASS_SAMPLE and
-  HEAPGLASS_CORE hold where the option is not given. HEAPGLASS_PAUSED=1 records
+  HEAPGLASS_SNAPSHOT, HEAPGLASS_CHURN, HEAPGLASS_MEMORY, HEAPGLASS_SAMPLE,
+  HEAPGLASS_REPORT, HEAPGLASS_REPORT_TO, HEAPGLASS_SOCKET and HEAPGLASS_CORE hold
+  where the option is not given. HEAPGLASS_PAUSED=1 records
   nothing until the program itself says heapglass_resume(). LD_PRELOAD is kept
   behind the library. Where the current directory is not writable, recordings go
   to TMPDIR, or /tmp.
@@ -81,10 +87,12 @@ examples:
   heapglass run -o before.heapglass -- sqlite3 data.db 'select count(*) from t'
   heapglass run -q --no-follow make
   heapglass run --sample auto ./server
+  heapglass run --socket /tmp/server.sock ./server
 """
 
 _SHORT = {"o": "output", "f": "force", "q": "quiet", "h": "help"}
 _WITH_VALUE = {"output", "depth", "snapshot", "snapshot-churn", "memory", "sample"}
+_WITH_VALUE |= {"report", "report-to", "socket"}
 _SWITCHES = {"force", "quiet", "no-follow", "core", "help"}
 
 
@@ -117,6 +125,9 @@ def parse(arguments: Sequence[str]) -> RunOptions | None:
         churn_bytes=_read("snapshot-churn", given.get("snapshot-churn"), values.read_churn),
         memory_bytes=_read("memory", given.get("memory"), values.read_memory),
         sample=_read("sample", given.get("sample"), values.read_sample),
+        report_seconds=_read("report", given.get("report"), values.read_seconds),
+        report_to=given.get("report-to"),
+        socket=given.get("socket"),
         has_core="core" in given,
     )
 

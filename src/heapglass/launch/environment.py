@@ -59,6 +59,9 @@ def _settings(options: RunOptions, template: str, session: str) -> dict[str, str
         "HEAPGLASS_CHURN": options.churn_bytes,
         "HEAPGLASS_MEMORY": options.memory_bytes,
         "HEAPGLASS_SAMPLE": options.sample,
+        "HEAPGLASS_REPORT": options.report_seconds,
+        "HEAPGLASS_REPORT_TO": options.report_to,
+        "HEAPGLASS_SOCKET": options.socket,
         "HEAPGLASS_CORE": 1 if options.has_core else None,
     }
     return settings | {name: str(value) for name, value in optional.items() if value is not None}

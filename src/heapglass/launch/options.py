@@ -18,4 +18,7 @@ class RunOptions(NamedTuple):
     churn_bytes: int | None = None
     memory_bytes: int | None = None
     sample: str | None = None  # bytes between samples, or "auto"; as the library reads it
+    report_seconds: str | None = None  # checked, and as written
+    report_to: str | None = None
+    socket: str | None = None
     has_core: bool = False  # cores take the recording along

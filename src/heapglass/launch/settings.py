@@ -18,6 +18,7 @@ _SETTINGS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "HEAPGLASS_CHURN": ("churn_bytes", values.read_churn),
     "HEAPGLASS_MEMORY": ("memory_bytes", values.read_memory),
     "HEAPGLASS_SAMPLE": ("sample", values.read_sample),
+    "HEAPGLASS_REPORT": ("report_seconds", values.read_seconds),
     "HEAPGLASS_CORE": ("has_core", values.read_switch),
     "HEAPGLASS_OUT": ("output", str),
     "HEAPGLASS_QUIET": ("is_quiet", values.read_switch),

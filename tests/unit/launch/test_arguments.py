@@ -44,7 +44,8 @@ def test_all_spellings_mean_the_same(arguments: tuple[str, ...]) -> None:
 def test_values_are_read() -> None:
     options = parsed(
         *("--depth", "64", "--no-follow", "--snapshot", "0.25"),
-        *("--snapshot-churn", "64M", "--memory=1.5GiB", "--core", "cmd"),
+        *("--snapshot-churn", "64M", "--memory=1.5GiB", "--core"),
+        *("--report", "5", "--report-to", "reports", "--socket=/tmp/%p.sock", "cmd"),
     )
     assert options == RunOptions(
         ("cmd",),
@@ -53,6 +54,9 @@ def test_values_are_read() -> None:
         snapshot_seconds="0.25",
         churn_bytes=64 << 20,
         memory_bytes=3 << 29,
+        report_seconds="5",
+        report_to="reports",
+        socket="/tmp/%p.sock",
         has_core=True,
     )
 

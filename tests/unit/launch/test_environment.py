@@ -42,6 +42,9 @@ def test_each_option_has_its_variable() -> None:
         churn_bytes=4096,
         memory_bytes=1 << 30,
         sample="auto",
+        report_seconds="5",
+        report_to="reports",
+        socket="sock.%p",
         has_core=True,
     )
     made = environment(options)
@@ -51,6 +54,9 @@ def test_each_option_has_its_variable() -> None:
     assert made["HEAPGLASS_CHURN"] == "4096"
     assert made["HEAPGLASS_MEMORY"] == "1073741824"
     assert made["HEAPGLASS_SAMPLE"] == "auto"
+    assert made["HEAPGLASS_REPORT"] == "5"
+    assert made["HEAPGLASS_REPORT_TO"] == "reports"
+    assert made["HEAPGLASS_SOCKET"] == "sock.%p"
     assert made["HEAPGLASS_CORE"] == "1"
 
 

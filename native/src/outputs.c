@@ -1,0 +1,17 @@
+#include "outputs.h"
+
+#include "report.h"
+#include "service.h"
+#include "socket.h"
+
+/* Those that need the thread. */
+static struct hg_job *const g_jobs[] = {&g_report_job, &g_socket_job, NULL};
+
+void hg_outputs_start(void) { hg_service_start(g_jobs); }
+
+void hg_outputs_finish(void) {
+    hg_report_finish();
+    hg_socket_finish();
+}
+
+void hg_outputs_return(void) { hg_socket_return(); }
