@@ -6,24 +6,22 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 
-from heapglass.analysis.filters import parse_filter
 from heapglass.analysis.grouping import GroupBy
-from heapglass.analysis.order import SortKey
 from heapglass.cli.arguments import (
+    add_filter_options,
+    add_min_option,
     add_output_options,
+    add_sort_option,
     add_wrapper_option,
+    chosen_filters,
     chosen_plumbing,
+    chosen_sort,
     chosen_units,
     count_argument,
-    size_argument,
 )
 from heapglass.cli.output import Screen, location_parts, open_screen, print_json
-from heapglass.cli.source import (
-    Opened,
-    add_debuginfod_option,
-    add_source_argument,
-    open_source,
-)
+from heapglass.cli.scope import add_scope_arguments, open_scope
+from heapglass.cli.source import Opened, add_debuginfod_option
 from heapglass.errors import UsageError
 from heapglass.units import format_count
 from heapglass.views.columns import Column, ColumnQuery, choose_columns, lay_out
@@ -47,7 +45,8 @@ _EXAMPLES = """\
 examples:
   heapglass table --sort leaked --stacks server.1234.heapglass
   heapglass table --group function --min 1M server.1234.heapglass
-  heapglass table --filter module:libssl --filter handshake s.heapglass
+  heapglass table --module libssl --function handshake s.heapglass
+  heapglass table --since 10s --until 20s server.1234.heapglass
   heapglass table --json s.heapglass | jq '.sites[0].stack[].function'"""
 
 _LEAST_ROWS = 10
@@ -59,14 +58,8 @@ _LEAST_LOCATION = 12
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = _DESCRIPTION
     parser.epilog = _EXAMPLES
-    add_source_argument(parser)
-    parser.add_argument(
-        "--sort",
-        choices=[key.value for key in SortKey],
-        metavar="KEY",
-        help="live, peak, allocations, bytes, temporary, or leaked, which shows only sites with"
-        " live blocks (default: live while the process runs, peak when it has ended)",
-    )
+    add_scope_arguments(parser)
+    add_sort_option(parser, "the column that rows are sorted by")
     parser.add_argument(
         "--group",
         choices=[by.value for by in GroupBy],
@@ -74,20 +67,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="put sites together by the function, file or module of their responsible frame, or"
         " split them by thread",
     )
-    parser.add_argument(
-        "--filter",
-        action="append",
-        default=[],
-        metavar="TEXT",
-        help="only sites with TEXT on their stacks, in function, file or module; function:REGEX,"
-        " file:REGEX and module:REGEX search one of them; all given filters must match",
-    )
-    parser.add_argument(
-        "--min",
-        type=size_argument,
-        default=0,
-        metavar="SIZE",
-        help="only rows of at least SIZE, such as 64k or 1.5MiB, in what is sorted by",
+    add_filter_options(parser)
+    add_min_option(
+        parser, "only rows of at least SIZE, such as 64k or 1.5MiB, in what is sorted by"
     )
     parser.add_argument(
         "-n",
@@ -107,7 +89,7 @@ def main(args: argparse.Namespace) -> int:
     if by is not None and args.stacks:
         raise UsageError("--stacks shows the stacks of sites and cannot be used with --group")
     query = _query(args)
-    opened = open_source(args.source)
+    opened = open_scope(args)
     if args.json:
         _print_document(opened, query, by)
         return 0
@@ -124,9 +106,9 @@ def main(args: argparse.Namespace) -> int:
 
 def _query(args: argparse.Namespace) -> TableQuery:
     return TableQuery(
-        sort=SortKey(args.sort) if args.sort else None,
-        filters=tuple(parse_filter(text) for text in args.filter),
-        min_bytes=args.min,
+        sort=chosen_sort(args),
+        filters=chosen_filters(args),
+        min_bytes=args.min or 0,
         limit=args.limit or 0,
         has_members=args.json,
         units=chosen_units(args),
@@ -177,7 +159,13 @@ def _print_groups(screen: Screen, view: GroupView) -> None:
 
 def _column_query(screen: Screen, view: TableView | GroupView) -> ColumnQuery:
     return ColumnQuery(
-        view.sort, view.sum, view.remainder, screen.width, screen.units, screen.glyphs
+        view.sort,
+        view.sum,
+        view.remainder,
+        screen.width,
+        screen.units,
+        screen.glyphs,
+        view.absent,
     )
 
 

@@ -22,6 +22,7 @@ _LIVE_TITLES = {Remainder.LIVE: "LIVE", Remainder.LEAKED: "LEAKED", Remainder.LE
 class Column:
     title: str
     text: Callable[[Counters], str]
+    counter: str  # what it shows, or is a share of
     is_sorted: bool = False
     is_bar: bool = False  # left-aligned
 
@@ -34,6 +35,7 @@ class ColumnQuery:
     width: int | None  # of the screen; None: no end to it
     units: Units
     glyphs: Glyphs
+    absent: frozenset[str] = frozenset()  # counters that nobody knows
 
 
 def choose_columns(query: ColumnQuery) -> tuple[Column, ...]:
@@ -51,13 +53,17 @@ def choose_columns(query: ColumnQuery) -> tuple[Column, ...]:
         _size(query, "PEAK", "peak_bytes"),
         _count(query, "ALLOCS", "allocations"),
         *([allocated] if is_wide or extra is allocated else []),
-        Column("TEMP", lambda counters: format_share(counters.temporary, counters.allocations)),
+        Column(
+            "TEMP",
+            lambda counters: format_share(counters.temporary, counters.allocations),
+            "temporary",
+        ),
         *([temporary] if extra is temporary else []),
         *([_share(query)] if is_wide else []),
     ]
     if query.width is not None and query.width >= _BARS_FROM:
         columns.append(_bar(query))
-    return tuple(columns)
+    return tuple(column for column in columns if column.counter not in query.absent)
 
 
 def lay_out(
@@ -88,19 +94,19 @@ def _pad(column: Column, text: str, width: int) -> str:
 def _size(query: ColumnQuery, title: str, name: str) -> Column:
     units, glyphs = query.units, query.glyphs
     is_sorted = sort_column(query.sort) == name
-    return Column(title, lambda counters: size_text(counters, name, units, glyphs), is_sorted)
+    return Column(title, lambda counters: size_text(counters, name, units, glyphs), name, is_sorted)
 
 
 def _count(query: ColumnQuery, title: str, name: str) -> Column:
     glyphs = query.glyphs
     is_sorted = sort_column(query.sort) == name
-    return Column(title, lambda counters: count_text(counters, name, glyphs), is_sorted)
+    return Column(title, lambda counters: count_text(counters, name, glyphs), name, is_sorted)
 
 
 def _share(query: ColumnQuery) -> Column:
     name = sort_column(query.sort)
     whole = getattr(query.sum, name)
-    return Column("SHARE", lambda counters: format_share(getattr(counters, name), whole))
+    return Column("SHARE", lambda counters: format_share(getattr(counters, name), whole), name)
 
 
 def _bar(query: ColumnQuery) -> Column:
@@ -111,4 +117,4 @@ def _bar(query: ColumnQuery) -> Column:
         share = getattr(counters, name) / whole if whole > 0 else 0.0
         return draw_bar(share, _BAR_WIDTH, query.glyphs).ljust(_BAR_WIDTH)
 
-    return Column("", draw, is_bar=True)
+    return Column("", draw, name, is_bar=True)

@@ -11,6 +11,7 @@ import numpy as np
 from heapglass.analysis.counters import Counters, add_counters, sum_counters, take_rows
 from heapglass.analysis.grouping import Group, GroupBy, group_sites, group_threads, sort_groups
 from heapglass.analysis.leaks import Remainder, call_remainder
+from heapglass.analysis.narrowed import NOTHING, absent_counters
 from heapglass.analysis.order import SortKey, size_column
 from heapglass.analysis.plumbing import Plumbing
 from heapglass.analysis.stacks import responsible_frame
@@ -33,6 +34,7 @@ class GroupView:
     matched: int  # rows there would be without a limit
     sum: Counters  # over all of those
     warnings: tuple[str, ...]
+    absent: frozenset[str] = NOTHING  # counters that the source does not know
 
 
 def build_groups(
@@ -59,6 +61,7 @@ def build_groups(
         matched=len(ordered),
         sum=reduce(add_counters, (one.counters for one in ordered), nothing),
         warnings=tuple(resolver.warnings),
+        absent=absent_counters(source),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from heapglass.analysis.counters import Counters, sum_counters
 from heapglass.analysis.filters import at_least
 from heapglass.analysis.leaks import Remainder, call_remainder
+from heapglass.analysis.narrowed import NOTHING, absent_counters
 from heapglass.analysis.order import SortKey
 from heapglass.model import HeapSource
 from heapglass.views.caveats import list_caveats
@@ -24,6 +25,7 @@ class TableView:
     matched: int  # rows there would be without a limit
     sum: Counters  # over all of those
     warnings: tuple[str, ...]
+    absent: frozenset[str] = NOTHING  # counters that the source does not know
 
 
 def build_table(source: HeapSource, resolver: Resolver, query: TableQuery) -> TableView:
@@ -40,4 +42,5 @@ def build_table(source: HeapSource, resolver: Resolver, query: TableQuery) -> Ta
         matched=len(rows),
         sum=sum_counters(table, rows),
         warnings=tuple(resolver.warnings),
+        absent=absent_counters(source),
     )

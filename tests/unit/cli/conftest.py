@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
-from heapglass.cli import doctor, main, source, summary, table
+from heapglass.cli import doctor, main, scope, source, summary
 from unit.fake_source import FakeNames, FakeSource
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         heap: FakeSource, *arguments: str, env: Mapping[str, str] | None = None
     ) -> tuple[int, str, str]:
         opened = source.Opened(heap, FakeNames(heap, ["libstripped_plugin.so has no symbols"]))
-        for command in (summary, table, doctor):
+        for command in (summary, scope, doctor):
             monkeypatch.setattr(command, "open_source", lambda _argument: opened)
         for name, value in (env or {}).items():
             monkeypatch.setenv(name, value)

@@ -1,0 +1,64 @@
+"""The part of a heap that a command looks at: SOURCE@MOMENT, --since, --until, --thread."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from heapglass.analysis.filters import compile_pattern
+from heapglass.analysis.moments import Moment, MomentKind, at_moment, parse_moment
+from heapglass.analysis.threads import ThreadHeap
+from heapglass.analysis.windows import WindowHeap
+from heapglass.cli.arguments import add_thread_option, add_window_options
+from heapglass.cli.source import Opened, open_source
+from heapglass.errors import UsageError
+
+_END = Moment(MomentKind.END)
+
+
+def add_scope_arguments(parser: argparse.ArgumentParser) -> None:
+    """SOURCE, and the options that narrow it down."""
+    parser.add_argument(
+        "source",
+        metavar="SOURCE",
+        help="a recording made by 'heapglass run', or a core; FILE@MOMENT shows it as it was then,"
+        " MOMENT being 90s, 00:01:30, peak or end",
+    )
+    add_thread_option(parser)
+    add_window_options(parser)
+
+
+def open_scope(args: argparse.Namespace) -> Opened:
+    path, moment = split_moment(args.source)
+    if moment is not None and args.until is not None:
+        raise UsageError("--until and SOURCE@MOMENT both say where to stop: give one of them")
+    until = moment or args.until or _END
+    if args.thread is not None and (args.since or until.kind is MomentKind.TIME):
+        raise UsageError("snapshots do not tell threads apart: --thread knows the end and the peak")
+    opened = open_source(path)
+    heap = opened.heap
+    if args.thread is not None:
+        heap = ThreadHeap(heap, compile_pattern(args.thread))
+    if args.since is not None:
+        return Opened(WindowHeap(heap, args.since, until), opened.names)
+    return Opened(at_moment(heap, until), opened.names)
+
+
+def open_moment(argument: str) -> Opened:
+    """SOURCE or SOURCE@MOMENT alone."""
+    path, moment = split_moment(argument)
+    opened = open_source(path)
+    return Opened(at_moment(opened.heap, moment or _END), opened.names)
+
+
+def split_moment(argument: str) -> tuple[str, Moment | None]:
+    """A file may have an @ in its name: what is there as it stands is no moment."""
+    path, separator, text = argument.rpartition("@")
+    if not separator or not path or "\0" in argument or Path(argument).exists():
+        return argument, None
+    try:
+        return path, parse_moment(text)
+    except ValueError as error:
+        if Path(path).exists():
+            raise UsageError(str(error)) from None
+        return argument, None
