@@ -63,6 +63,19 @@ def classify(values: I64, lows: tuple[int, ...], blocks: BlockTable) -> tuple[Bl
     )
 
 
+def classify_sites(values: I64, lows: tuple[int, ...], blocks: BlockTable) -> tuple[I64, F64, F64]:
+    """The sites that have blocks, and for each the number of blocks and of bytes in each class."""
+    sites, row = np.unique(blocks.site, return_inverse=True)
+    weights = block_weights(blocks)
+    place = np.searchsorted(np.array(lows, dtype=np.int64), values, side="right") - 1
+    cell = row * len(lows) + place
+    cells = len(sites) * len(lows)
+    shape = len(sites), len(lows)
+    counts: F64 = np.bincount(cell, weights, cells).astype(np.float64).reshape(shape)
+    sizes: F64 = np.bincount(cell, weights * blocks.size, cells).astype(np.float64).reshape(shape)
+    return sites, counts, sizes
+
+
 def ages_ns(blocks: BlockTable, now_ns: int) -> I64:
     """A block may be born after `now`, where the clock is read more often than the time of the
     last event is noted: it has no age then."""

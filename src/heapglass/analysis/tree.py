@@ -6,7 +6,7 @@ from any column of a site table, so that one tree serves live, peak and all othe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -61,6 +61,7 @@ class CallTree:
     """Node 0 is the root and stands for everything. `ends` has, in the order of the sites the tree
     was built of, the node in which each one's stack ends."""
 
+    shape: TreeShape
     labels: tuple[Label, ...]
     label: I64  # by node: which of `labels`; -1 for the root
     parent: I64  # by node; -1 for the root
@@ -98,7 +99,7 @@ class CallTree:
 
 
 def build_tree(
-    sites: Sequence[int], stacks: Mapping[int, NamedStack], shape: TreeShape | None = None
+    sites: Iterable[int], stacks: Mapping[int, NamedStack], shape: TreeShape | None = None
 ) -> CallTree:
     """The tree of these sites' stacks; `stacks` by site id."""
     growing = _Growing(shape or TreeShape())
@@ -164,6 +165,7 @@ class _Growing:
 
     def finish(self, ends: Sequence[int]) -> CallTree:
         return CallTree(
+            self._shape,
             tuple(self._labels.labels),
             np.array(self._label, dtype=np.int64),
             np.array(self._parent, dtype=np.int64),

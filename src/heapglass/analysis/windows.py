@@ -9,6 +9,7 @@ import numpy as np
 
 from heapglass.analysis.blocks import take_blocks
 from heapglass.analysis.counters import COLUMNS, ESTIMATED
+from heapglass.analysis.leaks import Remainder, call_remainder
 from heapglass.analysis.moments import Moment, at_moment, cut_timeline, moment_time_ns
 from heapglass.analysis.narrowed import Narrowed, absent_counters
 from heapglass.errors import UsageError
@@ -49,6 +50,12 @@ class WindowHeap(Narrowed):
 
     def timeline(self) -> Timeline:
         return cut_timeline(self._whole.timeline(), self._from_ns, self._to_ns)
+
+
+def remainder_of(source: HeapSource) -> Remainder:
+    """What live blocks are to be called."""
+    is_window = isinstance(source, WindowHeap)
+    return Remainder.GROWN if is_window else call_remainder(source.process.state)
 
 
 def subtract_sites(last: SiteTable, first: SiteTable) -> SiteTable:

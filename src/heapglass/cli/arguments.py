@@ -14,7 +14,7 @@ from heapglass.analysis.filters import (
 from heapglass.analysis.moments import Moment, parse_moment
 from heapglass.analysis.order import SortKey
 from heapglass.analysis.plumbing import Plumbing
-from heapglass.units import Units, parse_size
+from heapglass.units import Units, parse_size, parse_time
 
 
 def add_wrapper_option(parser: argparse.ArgumentParser) -> None:
@@ -115,6 +115,13 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
 
 def chosen_units(args: argparse.Namespace) -> Units:
     return Units.SI if args.si else Units.IEC
+
+
+def time_argument(text: str) -> int:
+    try:
+        return parse_time(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def size_argument(text: str) -> int:

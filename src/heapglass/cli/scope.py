@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from pathlib import Path
 
 from heapglass.analysis.filters import compile_pattern
-from heapglass.analysis.moments import Moment, MomentKind, at_moment, parse_moment
+from heapglass.analysis.moments import Moment, MomentKind, at_moment, moment_time_ns, parse_moment
 from heapglass.analysis.threads import ThreadHeap
 from heapglass.analysis.windows import WindowHeap
-from heapglass.cli.arguments import add_thread_option, add_window_options
-from heapglass.cli.source import Opened, open_source
+from heapglass.cli.arguments import add_thread_option, add_window_options, moment_argument
+from heapglass.cli.source import Opened, add_source_argument, open_source
 from heapglass.errors import UsageError
+from heapglass.model import HeapSource
+from heapglass.views.naming import Resolver
 
 _END = Moment(MomentKind.END)
 
@@ -49,6 +52,54 @@ def open_moment(argument: str) -> Opened:
     path, moment = split_moment(argument)
     opened = open_source(path)
     return Opened(at_moment(opened.heap, moment or _END), opened.names)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockScope:
+    """Which of the live blocks are looked at: by when they were allocated, and at which sites."""
+
+    heap: HeapSource
+    names: Resolver
+    since_ns: int
+    until_ns: int | None
+    sites: frozenset[int] | None  # None: all
+
+
+def add_block_scope(parser: argparse.ArgumentParser) -> None:
+    add_source_argument(parser)
+    parser.add_argument(
+        "--thread",
+        metavar="REGEX",
+        help="only sites that threads of this name or thread id allocated at",
+    )
+    for name, what in (("since", "after"), ("until", "before")):
+        parser.add_argument(
+            f"--{name}",
+            type=moment_argument,
+            metavar="MOMENT",
+            help=f"only blocks allocated {what} this moment, such as 90s, 00:01:30 or peak",
+        )
+
+
+def open_blocks(args: argparse.Namespace) -> BlockScope:
+    path, moment = split_moment(args.source)
+    if moment is not None and moment.kind is not MomentKind.END:
+        raise UsageError(
+            "single blocks are only known as they are now or at the end: use --since and --until"
+            " to choose them by when they were allocated"
+        )
+    opened = open_source(path)
+    heap, sites = opened.heap, None
+    if args.thread is not None:
+        table = ThreadHeap(heap, compile_pattern(args.thread)).sites()
+        sites = frozenset(table.id[table.allocations > 0].tolist())
+    return BlockScope(
+        heap,
+        opened.names,
+        moment_time_ns(heap, args.since) if args.since else 0,
+        moment_time_ns(heap, args.until) if args.until else None,
+        sites,
+    )
 
 
 def split_moment(argument: str) -> tuple[str, Moment | None]:

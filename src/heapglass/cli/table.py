@@ -22,14 +22,13 @@ from heapglass.cli.arguments import (
 from heapglass.cli.output import Screen, location_parts, open_screen, print_json
 from heapglass.cli.scope import add_scope_arguments, open_scope
 from heapglass.cli.source import Opened, add_debuginfod_option
+from heapglass.cli.stack_lines import print_stack
 from heapglass.errors import UsageError
 from heapglass.units import format_count
 from heapglass.views.columns import Column, ColumnQuery, choose_columns, lay_out
 from heapglass.views.documents import group_document, table_document
 from heapglass.views.groups import GroupView, build_groups
-from heapglass.views.labels import cut_text, full_place_text, place_text, short_name
 from heapglass.views.locations import GAP, Location, locate_groups, locate_sites
-from heapglass.views.rows import SiteRow
 from heapglass.views.selection import TableQuery
 from heapglass.views.table import TableView, build_table
 
@@ -139,7 +138,7 @@ def _print_sites(screen: Screen, view: TableView, *, has_stacks: bool) -> None:
     for row, numbers, location in zip(view.rows, cells, locations, strict=True):
         _print_row(screen, columns, numbers, location)
         if has_stacks:
-            _print_stack(screen, row)
+            print_stack(screen, row.stack, row.responsible)
     _print_footer(screen, view, "site")
     screen.warnings(view.warnings)
 
@@ -196,21 +195,6 @@ def _print_row(
         for column, number in zip(columns, numbers, strict=True)
     ]
     screen.line(*parts, *location_parts(location))
-
-
-def _print_stack(screen: Screen, row: SiteRow) -> None:
-    room = None if screen.width is None else screen.width - 8
-    for number, frame in enumerate(row.stack.frames):
-        place = full_place_text(frame) if room is None else place_text(frame)
-        note = " (inlined)" if frame.is_inlined else ""
-        taken = len(place) + len(note) + GAP
-        name_room = None if room is None else max(_LEAST_LOCATION, room - taken)
-        name = short_name(frame, name_room, screen.glyphs)
-        style = "cyan" if frame is row.responsible else ""
-        screen.line((f"    #{number:<3}", "dim"), (name, style), "  ", (place + note, "dim"))
-    if row.stack.cut is not None:
-        screen.line((f"    ({cut_text(row.stack.cut)})", "yellow"))
-    screen.line()
 
 
 def _print_footer(screen: Screen, view: TableView | GroupView, noun: str) -> None:

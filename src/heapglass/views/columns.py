@@ -15,7 +15,18 @@ from heapglass.views.glyphs import Glyphs, draw_bar
 _SHARES_FROM = 100  # columns of screen
 _BARS_FROM = 140
 _BAR_WIDTH = 10
-_LIVE_TITLES = {Remainder.LIVE: "LIVE", Remainder.LEAKED: "LEAKED", Remainder.LEFT: "LEFT"}
+_TITLES = {
+    SortKey.PEAK: "PEAK",
+    SortKey.ALLOCATIONS: "ALLOCS",
+    SortKey.BYTES: "BYTES",
+    SortKey.TEMPORARY: "TEMPS",
+}
+_LIVE_TITLES = {
+    Remainder.LIVE: "LIVE",
+    Remainder.LEAKED: "LEAKED",
+    Remainder.LEFT: "LEFT",
+    Remainder.GROWN: "GROWN",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +75,13 @@ def choose_columns(query: ColumnQuery) -> tuple[Column, ...]:
     if query.width is not None and query.width >= _BARS_FROM:
         columns.append(_bar(query))
     return tuple(column for column in columns if column.counter not in query.absent)
+
+
+def sort_title(sort: SortKey, remainder: Remainder) -> str:
+    """What a column of what is sorted by is called."""
+    if sort in (SortKey.LIVE, SortKey.LEAKED):
+        return _LIVE_TITLES[remainder]
+    return _TITLES[sort]
 
 
 def lay_out(

@@ -1,10 +1,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
 
 from heapglass.analysis.moments import Moment, MomentKind, at_moment, parse_moment
@@ -12,11 +9,8 @@ from heapglass.analysis.narrowed import absent_counters
 from heapglass.analysis.threads import ThreadHeap
 from heapglass.analysis.windows import WindowHeap
 from heapglass.errors import UsageError
-from heapglass.model import ProcessState, Snapshot
-from unit.fake_source import FakeSite, FakeSource, frame
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from heapglass.model import ProcessState
+from unit.fake_source import FakeSite, FakeSource, frame, snapshot
 
 _S = 10**9
 FIRST = FakeSite(
@@ -34,28 +28,14 @@ END = Moment(MomentKind.END)
 PEAK = Moment(MomentKind.PEAK)
 
 
-def snapshot(time_ns: int, rows: list[tuple[int, int, int, int, int]]) -> Snapshot:
-    """Rows of site, live blocks, live bytes, allocations and bytes."""
-    columns = np.array(rows, dtype=np.int64).reshape(-1, 5).T
-    return Snapshot(time_ns, *columns)
-
-
-@dataclass
-class HistoricSource(FakeSource):
-    history: list[Snapshot] = field(default_factory=list)
-
-    def snapshots(self) -> Iterator[Snapshot]:
-        yield from self.history
-
-
-def heap() -> HistoricSource:
+def heap() -> FakeSource:
     """It ends at 3.4 s."""
     history = [
         snapshot(1 * _S, [(2, 3, 300, 4, 400)]),
         snapshot(2 * _S, [(2, 8, 800, 9, 900), (3, 2, 20, 2, 20)]),
     ]
     names = (("app", 0), ("worker", 1), ("worker", 1))
-    return HistoricSource((FIRST, SECOND), thread_names=names, history=history)
+    return FakeSource((FIRST, SECOND), thread_names=names, history=history)
 
 
 @pytest.mark.parametrize(
