@@ -52,6 +52,7 @@ COMMANDS = {
     "bench": "measure what heapglass costs, here or for your program",
     "lib": "print the path of the native library",
     "include": "print the directory of heapglass.h",
+    "completion": "print a script that lets a shell complete commands",
 }
 # How they are listed; those in no group come last.
 GROUPS = {
@@ -60,7 +61,7 @@ GROUPS = {
     "judge": ("leaks", "diff", "doctor"),
     "share": ("report", "export", "pack"),
     "others": ("core", "gdb", "log"),
-    "set up": ("bench", "lib", "include"),
+    "set up": ("bench", "lib", "include", "completion"),
 }
 SIGPIPE_EXIT = 141  # what a shell shows for a program ended by SIGPIPE
 INTERRUPT_EXIT = 130
