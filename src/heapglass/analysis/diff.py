@@ -16,7 +16,7 @@ from posixpath import basename
 from heapglass.analysis.grouping import GroupBy
 from heapglass.analysis.names import fold_clones
 from heapglass.analysis.plumbing import Plumbing
-from heapglass.analysis.stacks import NamedStack, responsible_frame
+from heapglass.analysis.stacks import FrameMemo, NamedStack, responsible_frame
 from heapglass.analysis.tree import fold_recursion
 from heapglass.model import Frame, HeapSource
 
@@ -80,18 +80,15 @@ class Matcher:
         # The program itself may be called otherwise after a rebuild.
         self._main = {module.path for module in source.modules if module.is_main}
         self._plumbing = plumbing
-        self._numbers: dict[tuple[str, str], int] = {}
-        self._frames: dict[Frame, tuple[str, str] | None] = {}
+        self._names = FrameMemo(self._name)
 
     def by_stack(self, stack: NamedStack) -> MatchKey:
-        names = [self._name(frame) for frame in reversed(stack.frames)]
+        names = [self._names.of(frame) for frame in reversed(stack.frames)]
         own = [name for name in names if name is not None]
         if not own and stack.frames:
             own = [self._identity(stack.frames[0])]
-        numbers = [self._numbers.setdefault(name, len(self._numbers)) for name in own]
-        folded, _ = fold_recursion(numbers)
-        known = list(self._numbers)
-        return (stack.cut is not None, *(known[number] for number in folded))
+        folded, _ = fold_recursion(own)
+        return (stack.cut is not None, *folded)
 
     def by_group(self, stack: NamedStack, by: GroupBy) -> MatchKey:
         frame = responsible_frame(stack, self._plumbing)
@@ -104,10 +101,7 @@ class Matcher:
         return self._identity(frame)
 
     def _name(self, frame: Frame) -> tuple[str, str] | None:
-        if frame not in self._frames:
-            is_plumbing = self._plumbing.covers(frame)
-            self._frames[frame] = None if is_plumbing else self._identity(frame)
-        return self._frames[frame]
+        return None if self._plumbing.covers(frame) else self._identity(frame)
 
     def _identity(self, frame: Frame) -> tuple[str, str]:
         return fold_clones(frame.function), self._module(frame)

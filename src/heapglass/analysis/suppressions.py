@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from heapglass.analysis.names import qualified_name
 from heapglass.analysis.plumbing import Plumbing
-from heapglass.analysis.stacks import NamedStack
+from heapglass.analysis.stacks import FrameMemo, NamedStack
 from heapglass.errors import UsageError
 from heapglass.model import Frame
 
@@ -64,20 +64,18 @@ class Suppressor:
 
     def __init__(self, suppressions: Iterable[Suppression]) -> None:
         self._suppressions: Sequence[Suppression] = tuple(suppressions)
-        self._known: dict[Frame, Sequence[Suppression]] = {}
-        self._plumbing = Plumbing()
+        self._covering = FrameMemo(self._find_covering)
+        self._is_plumbing = FrameMemo(Plumbing().covers)
 
     def find(self, stack: NamedStack) -> Suppression | None:
         """The first one that covers any of the frames, from the innermost out."""
         is_inner = True
         for frame in stack.frames:
-            is_inner = is_inner and self._plumbing.covers(frame)
-            for one in self._covering(frame):
+            is_inner = is_inner and self._is_plumbing.of(frame)
+            for one in self._covering.of(frame):
                 if is_inner or not one.is_built_in:
                     return one
         return None
 
-    def _covering(self, frame: Frame) -> Sequence[Suppression]:
-        if frame not in self._known:
-            self._known[frame] = tuple(one for one in self._suppressions if one.covers(frame))
-        return self._known[frame]
+    def _find_covering(self, frame: Frame) -> Sequence[Suppression]:
+        return tuple(one for one in self._suppressions if one.covers(frame))

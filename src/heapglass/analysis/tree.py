@@ -6,18 +6,21 @@ from any column of a site table, so that one tree serves live, peak and all othe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heapglass.analysis.names import fold_clones
 from heapglass.analysis.plumbing import Plumbing
-from heapglass.analysis.stacks import NamedStack
+from heapglass.analysis.stacks import FrameMemo, NamedStack
 from heapglass.model import Frame, Pseudo
 from heapglass.model.tables import I64
+
+Key = TypeVar("Key", bound=Hashable)
 
 ROOT = 0
 _HIDDEN = -1
@@ -107,12 +110,12 @@ def build_tree(
     return growing.finish(ends)
 
 
-def fold_recursion(labels: Sequence[int]) -> tuple[list[int], frozenset[int]]:
+def fold_recursion(labels: Sequence[Key]) -> tuple[list[Key], frozenset[Key]]:
     """The labels with each run that repeats itself kept once, and those in such runs: a b a b c is
     a b c, and a and b are recursive."""
-    kept: list[int] = []
-    seen: set[int] = set()
-    repeated: set[int] = set()
+    kept: list[Key] = []
+    seen: set[Key] = set()
+    repeated: set[Key] = set()
     for label in labels:
         kept.append(label)
         if label not in seen:
@@ -183,14 +186,12 @@ class _Labels:
         self._merge = shape.merge
         self._plumbing = shape.plumbing
         self._by_key: dict[tuple[object, ...], int] = {}
-        # Stacks share their frames: looked at once, a frame is known by where it is. It is kept
-        # beside its number, so that no other one can come to be there.
-        self._known: dict[int, tuple[Frame, int]] = {}
+        self._numbers = FrameMemo(self._number)
 
     def path(self, stack: NamedStack) -> list[int]:
         """The labels of a stack's frames from the outermost in. Where all of it is plumbing, the
         innermost frame stands for it, as it is the one that answers for it."""
-        numbers = [self._number(frame) for frame in reversed(stack.frames)]
+        numbers = [self._numbers.of(frame) for frame in reversed(stack.frames)]
         path = [number for number in numbers if number != _HIDDEN]
         if not path and stack.frames:
             path = [self._label(_key(stack.frames[0], self._merge), Label(stack.frames[0]))]
@@ -199,12 +200,8 @@ class _Labels:
         return path
 
     def _number(self, frame: Frame) -> int:
-        known = self._known.get(id(frame))
-        if known is None:
-            is_hidden = self._plumbing is not None and self._plumbing.covers(frame)
-            number = _HIDDEN if is_hidden else self._label(_key(frame, self._merge), Label(frame))
-            known = self._known[id(frame)] = frame, number
-        return known[1]
+        is_hidden = self._plumbing is not None and self._plumbing.covers(frame)
+        return _HIDDEN if is_hidden else self._label(_key(frame, self._merge), Label(frame))
 
     def _label(self, key: tuple[object, ...], label: Label) -> int:
         number = self._by_key.setdefault(key, len(self.labels))

@@ -21,7 +21,7 @@ from heapglass.cli.arguments import (
     count_argument,
 )
 from heapglass.cli.output import Screen, location_parts, open_screen, print_json
-from heapglass.cli.scope import open_moment
+from heapglass.cli.scope import open_moments
 from heapglass.cli.stack_lines import print_stack
 from heapglass.errors import UsageError
 from heapglass.units import format_compact, format_count, format_size
@@ -86,7 +86,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     if args.group and args.stacks:
         raise UsageError("--stacks shows the stacks of sites and cannot be used with --group")
-    before, after = (_open(argument) for argument in (args.before, args.after))
+    before, after = (Named(one.heap, one.names) for one in open_moments(args.before, args.after))
     view = build_diff(before, after, _query(args))
     if args.json:
         print_json(diff_document(before, after, view))
@@ -108,11 +108,6 @@ def print_diff(screen: Screen, view: DiffView, *, has_stacks: bool) -> None:
         rows = f"{format_count(len(view.rows))} of {format_count(view.matched)} rows"
         screen.line((f"{rows}; --limit 0 shows all", "dim"))
     screen.warnings(view.warnings)
-
-
-def _open(argument: str) -> Named:
-    opened = open_moment(argument)
-    return Named(opened.heap, opened.names)
 
 
 def _query(args: argparse.Namespace) -> DiffQuery:

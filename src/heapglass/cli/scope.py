@@ -47,11 +47,17 @@ def open_scope(args: argparse.Namespace) -> Opened:
     return Opened(at_moment(heap, until), opened.names)
 
 
-def open_moment(argument: str) -> Opened:
-    """SOURCE or SOURCE@MOMENT alone."""
-    path, moment = split_moment(argument)
-    opened = open_source(path)
-    return Opened(at_moment(opened.heap, moment or _END), opened.names)
+def open_moments(*arguments: str) -> list[Opened]:
+    """Each SOURCE or SOURCE@MOMENT; two moments of one file share what is known of it."""
+    known: dict[str, Opened] = {}
+    found = []
+    for argument in arguments:
+        path, moment = split_moment(argument)
+        if path not in known:
+            known[path] = open_source(path)
+        heap = at_moment(known[path].heap, moment or _END)
+        found.append(Opened(heap, known[path].names))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

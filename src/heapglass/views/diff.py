@@ -125,16 +125,21 @@ class _Sides:
 
 def _sides(named: Named, query: DiffQuery, sort: SortKey) -> _Sides:
     chosen = select_sites(named.heap, named.names, TableQuery(sort, query.filters))
-    sites = chosen.ids()
+    table = chosen.table
+    # A compiler has tens of thousands of sites, and holds nothing at most of them.
+    rows = chosen.rows[
+        (getattr(table, sort_column(sort))[chosen.rows] != 0) | (table.peak_bytes[chosen.rows] != 0)
+    ]
+    sites = table.id[rows].tolist()
     stacks = chosen.stacks or name_stacks(named.heap, named.names, sites)
     matcher = Matcher(named.heap, query.plumbing)
     members: dict[MatchKey, list[int]] = {}
-    for row, site in zip(chosen.rows.tolist(), sites, strict=True):
+    for row, site in zip(rows.tolist(), sites, strict=True):
         stack = stacks[site]
         by = query.group
         key = matcher.by_stack(stack) if by is None else matcher.by_group(stack, by)
         members.setdefault(key, []).append(row)
-    sides = {key: _side(chosen.table, rows, sort) for key, rows in members.items()}
+    sides = {key: _side(table, rows, sort) for key, rows in members.items()}
     return _Sides(sides, stacks)
 
 
