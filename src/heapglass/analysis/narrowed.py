@@ -55,8 +55,8 @@ class Narrowed:
 
     @property
     def losses(self) -> Losses:
-        """The peak's error says nothing about a part."""
-        return replace(self._whole.losses, peak_error_bytes=0)
+        """The errors of peaks say nothing about a part."""
+        return replace(self._whole.losses, peak_error_bytes=0, usable_peak_error_bytes=0)
 
     @property
     def recorder(self) -> Recorder:
@@ -90,6 +90,7 @@ class Narrowed:
             temporary=int(table.temporary.sum()),
             reallocs=int(table.realloc_in_place.sum() + table.realloc_moved.sum()),
             usable_live_bytes=live,
+            usable_peak_bytes=None,
         )
 
     def sites(self) -> SiteTable:

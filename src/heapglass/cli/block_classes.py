@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from heapglass.analysis.grouping import GroupBy, GroupKey
 from heapglass.cli.arguments import (
     add_filter_options,
+    add_min_option,
     add_output_options,
     add_wrapper_option,
     chosen_filters,
@@ -54,6 +55,7 @@ def add_class_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"only the first N rows of --group, 0 for all (default: {_ROWS}; all in JSON)",
     )
     add_filter_options(parser)
+    add_min_option(parser, "only blocks of at least SIZE")
     add_wrapper_option(parser)
     add_output_options(parser)
 
@@ -94,6 +96,7 @@ def _query(args: argparse.Namespace, kind: ClassKind, scope: BlockScope) -> Clas
         since_ns=scope.since_ns,
         until_ns=scope.until_ns,
         sites=scope.sites,
+        min_bytes=args.min or 0,
         limit=limit,
         units=chosen_units(args),
         plumbing=chosen_plumbing(args),

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 
 from heapglass.analysis.filters import compile_pattern
 from heapglass.cli.arguments import (
+    add_filter_options,
     add_min_option,
     add_output_options,
     add_thread_option,
+    chosen_filters,
     chosen_units,
     count_argument,
 )
@@ -38,7 +40,7 @@ of some threads, give --thread to table, tree or flamegraph."""
 _EXAMPLES = """examples:
   heapglass threads server.1234.heapglass
   heapglass threads --group name --sort net server.1234.heapglass
-  heapglass table --group thread --function parse server.1234.heapglass"""
+  heapglass threads --function cache_insert server.1234.heapglass"""
 
 _TITLES = ("BYTES", "SHARE", "", "FREED", "NET", "ALLOCS", "FREES", "TEMP", "FIRST", "LAST", "TID")
 _BAR = 2  # the column that is one
@@ -76,6 +78,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="name: put threads of one name together",
     )
     add_thread_option(parser)
+    add_filter_options(parser)
     add_min_option(parser, "only rows of at least SIZE allocated")
     parser.add_argument(
         "-n", "--limit", type=count_argument, default=0, metavar="N", help="only the first N rows"
@@ -87,15 +90,16 @@ def main(args: argparse.Namespace) -> int:
     query = ThreadQuery(
         sort=ThreadSort(args.sort),
         pattern=compile_pattern(args.thread) if args.thread is not None else None,
+        filters=chosen_filters(args),
         min_bytes=args.min or 0,
         limit=args.limit,
         is_by_name=args.group is not None,
         units=chosen_units(args),
     )
-    heap = open_source(args.source).heap
-    view = build_threads(heap, query)
+    opened = open_source(args.source)
+    view = build_threads(opened.heap, opened.names, query)
     if args.json:
-        print_json(threads_document(heap, view))
+        print_json(threads_document(opened.heap, view))
     else:
         print_threads(open_screen(args), view)
     return 0
@@ -161,3 +165,4 @@ def _print_footer(screen: Screen, view: ThreadsView) -> None:
     shown = len(view.rows)
     more = f"{format_count(shown)} of " if shown < view.matched else ""
     screen.line((f"{more}{count}, sorted by {view.sort.value}", "dim"))
+    screen.warnings(view.warnings)

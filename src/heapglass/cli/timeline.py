@@ -94,8 +94,11 @@ def print_timeline(screen: Screen, view: TimelineView) -> None:
     if not view.series.value.any():
         screen.line(("Nothing to draw: it was 0 throughout.", "dim"))
         return
-    for line in _plot_lines(screen, view, width):
+    *area, floor, labels = _plot_lines(screen, view, width)
+    for line in area:
         screen.line((line[:_LABEL_WIDTH], "dim"), (line[_LABEL_WIDTH:], "green"))
+    screen.line((floor, "dim"))
+    screen.line((labels, "dim"))
     _print_peak(screen, view, width)
     _print_sites(screen, view)
     screen.warnings(view.warnings)

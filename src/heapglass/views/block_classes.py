@@ -25,7 +25,7 @@ from heapglass.analysis.plumbing import Plumbing
 from heapglass.model import BlockTable, Frame, HeapSource
 from heapglass.model.tables import F64, I64
 from heapglass.units import Units
-from heapglass.views.caveats import list_caveats
+from heapglass.views.caveats import list_view_caveats
 from heapglass.views.naming import Resolver, name_stacks
 from heapglass.views.rows import Origin, find_origin
 from heapglass.views.selection import TableQuery, select_sites
@@ -52,6 +52,7 @@ class ClassQuery:
     since_ns: int = 0  # when blocks were allocated
     until_ns: int | None = None
     sites: frozenset[int] | None = None  # only these
+    min_bytes: int = 0  # of a block
     limit: int = 0  # rows of groups; 0: all
     units: Units = Units.IEC
     plumbing: Plumbing = field(default_factory=Plumbing)
@@ -99,7 +100,7 @@ def build_classes(source: HeapSource, resolver: Resolver, query: ClassQuery) -> 
     rows = _rows(source, resolver, query, _BySite(*classify_sites(values, lows, blocks)))
     classes = classify(values, lows, blocks)
     return ClassView(
-        caveats=list_caveats(source, source.sites(), query.units),
+        caveats=list_view_caveats(source, source.sites(), query.units),
         kind=query.kind,
         is_fine=query.is_fine,
         group=query.group,
@@ -114,7 +115,7 @@ def build_classes(source: HeapSource, resolver: Resolver, query: ClassQuery) -> 
 def _choose_blocks(
     blocks: BlockTable, query: ClassQuery, sites: Sequence[int] | None
 ) -> BlockTable:
-    inside = blocks.birth_ns >= query.since_ns
+    inside = (blocks.birth_ns >= query.since_ns) & (blocks.size >= query.min_bytes)
     if query.until_ns is not None:
         inside &= blocks.birth_ns <= query.until_ns
     if sites is not None:

@@ -15,7 +15,7 @@ from heapglass.analysis.stacks import NamedStack
 from heapglass.errors import UsageError
 from heapglass.model import HeapSource, ProcessState, SiteTable, Totals
 from heapglass.units import Units
-from heapglass.views.caveats import list_caveats
+from heapglass.views.caveats import list_view_caveats
 from heapglass.views.naming import Resolver, name_stacks
 from heapglass.views.rows import Origin, find_origin
 from heapglass.views.selection import TableQuery, select_sites
@@ -172,4 +172,4 @@ def _sum(change: Change, pairs: list[Pair]) -> ChangeSum:
 
 
 def _caveats(name: str, heap: HeapSource, query: DiffQuery) -> tuple[str, ...]:
-    return tuple(f"{name}: {one}" for one in list_caveats(heap, heap.sites(), query.units))
+    return tuple(f"{name}: {one}" for one in list_view_caveats(heap, heap.sites(), query.units))

@@ -18,7 +18,7 @@ from heapglass.analysis.suppressions import Suppression, Suppressor
 from heapglass.analysis.suspects import Certainty, Span, Suspect, find_suspects, levels_at
 from heapglass.model import BlockTable, HeapSource
 from heapglass.units import Units
-from heapglass.views.caveats import list_caveats
+from heapglass.views.caveats import list_view_caveats
 from heapglass.views.naming import Resolver, name_stacks
 from heapglass.views.rows import Origin, find_origin
 
@@ -99,7 +99,7 @@ def build_leaks(source: HeapSource, resolver: Resolver, query: LeakQuery) -> Lea
     kept, left_out = _sift(suspects, stacks, query)
     rows = _rows(kept, stacks, query)
     return LeaksView(
-        caveats=list_caveats(source, source.sites(), query.units),
+        caveats=list_view_caveats(source, source.sites(), query.units),
         remainder=call_remainder(source.process.state),
         duration_ns=source.process.duration_ns,
         rows=tuple(rows[: query.limit] if query.limit else rows),

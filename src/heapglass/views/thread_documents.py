@@ -15,6 +15,7 @@ def threads_document(source: HeapSource, view: ThreadsView) -> Document:
         "process": process_document(source.process),
         "losses": losses_document(source.losses),
         "caveats": list(view.caveats),
+        "warnings": list(view.warnings),
         "sort": view.sort.value,
         "group": "name" if view.is_by_name else None,
         "matched": view.matched,

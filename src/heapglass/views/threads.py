@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+import numpy as np
+
+from heapglass.analysis.counters import sum_counters
+from heapglass.analysis.filters import Filter
+from heapglass.analysis.grouping import name_threads
 from heapglass.analysis.threads import find_threads
 from heapglass.model import HeapSource, Thread
 from heapglass.units import Units
 from heapglass.views.caveats import list_caveats
+from heapglass.views.naming import Resolver
+from heapglass.views.selection import TableQuery, select_sites
 
 
 class ThreadSort(StrEnum):
@@ -26,6 +33,7 @@ class ThreadSort(StrEnum):
 class ThreadQuery:
     sort: ThreadSort = ThreadSort.BYTES
     pattern: re.Pattern[str] | None = None
+    filters: tuple[Filter, ...] = ()
     min_bytes: int = 0  # allocated
     limit: int = 0  # rows; 0: all
     is_by_name: bool = False
@@ -34,7 +42,7 @@ class ThreadQuery:
 
 @dataclass(frozen=True, slots=True)
 class ThreadRow:
-    """One thread, or all threads of one name."""
+    """One thread, or all threads of one name, or all that wrote to one shard."""
 
     name: str
     tids: tuple[int, ...]
@@ -60,6 +68,7 @@ class ThreadsView:
     rows: tuple[ThreadRow, ...]
     matched: int
     bytes_allocated: int  # by all of them
+    warnings: tuple[str, ...]
 
 
 _SORTS = {
@@ -72,10 +81,12 @@ _SORTS = {
 }
 
 
-def build_threads(source: HeapSource, query: ThreadQuery) -> ThreadsView:
+def build_threads(source: HeapSource, resolver: Resolver, query: ThreadQuery) -> ThreadsView:
     threads = source.threads
     if query.pattern is not None:
         threads = find_threads(threads, query.pattern)
+    if query.filters:
+        threads = tuple(_filtered(source, resolver, threads, query))
     rows = [_row(group) for group in _groups(threads, is_by_name=query.is_by_name)]
     rows = [row for row in rows if row.bytes_allocated >= query.min_bytes]
     rows.sort(key=lambda row: (_SORTS[query.sort](row), row.first_seen_ns, row.tids))
@@ -86,7 +97,34 @@ def build_threads(source: HeapSource, query: ThreadQuery) -> ThreadsView:
         rows=tuple(rows[: query.limit] if query.limit else rows),
         matched=len(rows),
         bytes_allocated=sum(row.bytes_allocated for row in rows),
+        warnings=tuple(resolver.warnings),
     )
+
+
+def _filtered(
+    source: HeapSource, resolver: Resolver, threads: Sequence[Thread], query: ThreadQuery
+) -> Iterator[Thread]:
+    """What was done at the sites that pass. Sites are counted by shard: threads that wrote to one,
+    one after the other, are told apart no more and go by all their names."""
+    sites = select_sites(source, resolver, TableQuery(filters=query.filters)).ids()
+    for shard, table in sorted(source.sites_by_shard().items()):
+        served = [thread for thread in threads if thread.shard == shard]
+        rows = np.flatnonzero(np.isin(table.id, np.array(sites, dtype=np.int64)))
+        if not served or not len(rows):
+            continue
+        sums = sum_counters(table, rows)
+        yield Thread(
+            tid=served[0].tid,
+            name=name_threads(served),
+            shard=shard,
+            first_seen_ns=min(thread.first_seen_ns for thread in served),
+            last_seen_ns=max(thread.last_seen_ns for thread in served),
+            allocations=sums.allocations,
+            frees=sums.frees,
+            bytes_allocated=sums.bytes_allocated,
+            bytes_freed=sums.bytes_freed,
+            temporary=sums.temporary,
+        )
 
 
 def _groups(threads: Sequence[Thread], *, is_by_name: bool) -> Iterable[Sequence[Thread]]:

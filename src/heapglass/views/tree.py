@@ -16,7 +16,7 @@ from heapglass.analysis.windows import remainder_of
 from heapglass.model import HeapSource, SiteTable
 from heapglass.model.tables import I64
 from heapglass.units import Units, format_size
-from heapglass.views.caveats import list_caveats
+from heapglass.views.caveats import list_view_caveats
 from heapglass.views.naming import Resolver, name_stacks
 from heapglass.views.selection import TableQuery, select_sites
 
@@ -99,7 +99,7 @@ def build_tree_view(
     is_shown = sizes >= least if least is not None else total * _LEAST_SHARE >= total[ROOT]
     return TreeView(
         caveats=(
-            *list_caveats(source, chosen.table, query.sites.units),
+            *list_view_caveats(source, chosen.table, query.sites.units),
             *_shrunk(values, chosen.sort, query.sites.units),
         ),
         sort=chosen.sort,
