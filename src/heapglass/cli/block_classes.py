@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 
-from heapglass.analysis.grouping import GroupBy, GroupKey
+from heapglass.analysis.grouping import GroupBy
 from heapglass.cli.arguments import (
     add_filter_options,
     add_min_option,
@@ -16,6 +15,7 @@ from heapglass.cli.arguments import (
     chosen_units,
     count_argument,
 )
+from heapglass.cli.located_rows import column_widths, locate_rows, pad_cells
 from heapglass.cli.output import PIPE_WIDTH, Screen, location_parts, open_screen, print_json
 from heapglass.cli.scope import BlockScope, add_block_scope, open_blocks
 from heapglass.units import format_compact, format_count, format_size
@@ -29,11 +29,8 @@ from heapglass.views.block_classes import (
     build_classes,
 )
 from heapglass.views.glyphs import draw_columns
-from heapglass.views.locations import Location, locate_members, locate_sites
 
 _ROWS = 10
-_LEAST_LOCATION = 20
-_GAP = "  "
 
 
 def add_class_arguments(parser: argparse.ArgumentParser) -> None:
@@ -105,34 +102,23 @@ def _query(args: argparse.Namespace, kind: ClassKind, scope: BlockScope) -> Clas
 
 def _print_rows(screen: Screen, view: ClassView) -> None:
     """Each row's classes as a little plot, from the smallest or youngest to the largest."""
-    classes = len(view.classes)
     rows = [
         (
+            draw_columns(row.counts[: len(view.classes)], screen.glyphs),
             format_size(row.size_bytes, screen.units),
             format_compact(row.blocks),
-            draw_columns(row.counts[:classes], screen.glyphs),
         )
         for row in view.rows
     ]
-    titles = ("BYTES", "BLOCKS", view.kind.value.upper() + "S")
-    widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
+    titles = (view.kind.value.upper() + "S", "BYTES", "BLOCKS")
+    widths = column_widths(titles, rows)
     screen.line()
-    screen.line((_padded(titles, widths) + (view.group or "").upper(), "bold"))
-    taken = sum(widths) + len(_GAP) * len(widths)
-    for location, cells in zip(_locations(screen, view, taken), rows, strict=True):
-        screen.line(_padded(cells, widths), *location_parts(location))
+    screen.line(("".join(pad_cells(titles, widths)) + (view.group or "").upper(), "bold"))
+    is_site = view.group is None or view.group is ClassGroup.SITE
+    by = None if is_site else GroupBy(view.group or "")
+    for location, cells in zip(locate_rows(screen, view.rows, by, widths), rows, strict=True):
+        plot, *numbers = pad_cells(cells, widths)
+        screen.line((plot, "green"), *numbers, *location_parts(location))
     if len(view.rows) < view.matched:
         shown = f"{format_count(len(view.rows))} of {format_count(view.matched)} rows"
         screen.line((f"{shown}; --limit 0 shows all", "dim"))
-
-
-def _padded(cells: Sequence[str], widths: Sequence[int]) -> str:
-    return "".join(cell.rjust(width) + _GAP for cell, width in zip(cells, widths, strict=True))
-
-
-def _locations(screen: Screen, view: ClassView, taken: int) -> tuple[Location, ...]:
-    room = None if screen.width is None else max(_LEAST_LOCATION, screen.width - taken)
-    if view.group is None or view.group is ClassGroup.SITE:
-        return locate_sites([row.origin for row in view.rows], room, screen.glyphs)
-    members = [(row.key or GroupKey(""), row.origin.responsible) for row in view.rows]
-    return locate_members(members, GroupBy(view.group.value), room, screen.glyphs)

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 
 from heapglass.analysis.diff import Change
-from heapglass.analysis.grouping import GroupBy, GroupKey
+from heapglass.analysis.grouping import GroupBy
 from heapglass.analysis.order import size_column, sort_column
 from heapglass.cli.arguments import (
     add_filter_options,
@@ -20,6 +20,7 @@ from heapglass.cli.arguments import (
     chosen_units,
     count_argument,
 )
+from heapglass.cli.located_rows import column_widths, locate_rows, pad_cells
 from heapglass.cli.output import Screen, location_parts, open_screen, print_json
 from heapglass.cli.scope import open_moments
 from heapglass.cli.stack_lines import print_stack
@@ -27,7 +28,6 @@ from heapglass.errors import UsageError
 from heapglass.units import format_compact, format_count, format_size
 from heapglass.views.diff import ChangeSum, DiffQuery, DiffView, Named, build_diff
 from heapglass.views.diff_documents import diff_document
-from heapglass.views.locations import Location, locate_members, locate_sites
 
 NAME = "diff"
 HELP = "compare two recordings, or two moments of one"
@@ -52,8 +52,6 @@ _STYLES = {
 }
 _ROWS = 20
 _STACKS_SHOWN = 5
-_LEAST_LOCATION = 16
-_GAP = "  "
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -181,33 +179,13 @@ def _print_rows(screen: Screen, view: DiffView, *, has_stacks: bool) -> None:
         for row in view.rows
     ]
     titles = ("CHANGE", "BY", "BEFORE", "AFTER")
-    widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
+    widths = column_widths(titles, rows)
     last = (view.group.value if view.group else "location").upper()
-    screen.line((_cells(titles, widths) + last, "bold"))
-    taken = sum(widths) + len(_GAP) * len(widths)
-    locations = _locations(screen, view, taken)
+    screen.line(("".join(pad_cells(titles, widths)) + last, "bold"))
+    locations = locate_rows(screen, view.rows, view.group, widths)
     for row, cells, location in zip(view.rows, rows, locations, strict=True):
+        word, delta, *numbers = pad_cells(cells, widths)
         style = _STYLES[row.pair.change]
-        cut = widths[0] + widths[1] + 2 * len(_GAP)
-        line = _cells(cells, widths)
-        screen.line(
-            (line[:cut], style),
-            line[cut:],
-            *location_parts(location),
-        )
+        screen.line((word + delta, style), *numbers, *location_parts(location))
         if has_stacks:
             print_stack(screen, row.origin.stack, row.origin.responsible)
-
-
-def _cells(cells: tuple[str, ...], widths: list[int]) -> str:
-    first, *rest = cells
-    padded = [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
-    return "".join(cell + _GAP for cell in (first.ljust(widths[0]), *padded))
-
-
-def _locations(screen: Screen, view: DiffView, taken: int) -> tuple[Location, ...]:
-    room = None if screen.width is None else max(_LEAST_LOCATION, screen.width - taken)
-    if view.group is None:
-        return locate_sites([row.origin for row in view.rows], room, screen.glyphs)
-    members = [(row.key or GroupKey(""), row.origin.responsible) for row in view.rows]
-    return locate_members(members, view.group, room, screen.glyphs)

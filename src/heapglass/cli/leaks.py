@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from heapglass.analysis.grouping import GroupBy, GroupKey
+from heapglass.analysis.grouping import GroupBy
 from heapglass.analysis.leaks import Remainder
 from heapglass.analysis.suppressions import Suppression, parse_suppressions
 from heapglass.analysis.suspects import Certainty
@@ -22,6 +22,7 @@ from heapglass.cli.arguments import (
     size_argument,
     time_argument,
 )
+from heapglass.cli.located_rows import column_widths, locate_rows, pad_cells
 from heapglass.cli.output import Screen, location_parts, open_screen, print_json
 from heapglass.cli.scope import BlockScope, add_block_scope, open_blocks
 from heapglass.cli.site_list import blocks_text
@@ -30,7 +31,6 @@ from heapglass.errors import UsageError
 from heapglass.units import format_compact, format_count, format_duration, format_size
 from heapglass.views.leak_documents import leaks_document
 from heapglass.views.leaks import LeakQuery, LeaksView, LeftOut, build_leaks
-from heapglass.views.locations import Location, locate_members, locate_sites
 
 NAME = "leaks"
 HELP = "list what was never freed, the most certain leaks first"
@@ -55,8 +55,6 @@ _TITLES = {
 _STYLES = {Certainty.GROWING: "bold red", Certainty.KEPT: "yellow", Certainty.RECENT: "dim"}
 _ROWS = 20
 _STACKS_SHOWN = 5
-_LEAST_LOCATION = 16
-_GAP = "  "
 _BUILT_IN = Path(__file__).parent / "suppressions" / "builtin.supp"
 
 
@@ -183,34 +181,15 @@ def _print_rows(screen: Screen, view: LeaksView, *, has_stacks: bool) -> None:
         for row in view.rows
     ]
     titles = ("LEAK", "BYTES", "BLOCKS", "OLDEST")
-    widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
+    widths = column_widths(titles, rows)
     last = (view.group.value if view.group else "location").upper()
-    screen.line((_cells(titles, widths) + last, "bold"))
-    taken = len(_cells(titles, widths))
-    locations = _locations(screen, view, taken)
+    screen.line(("".join(pad_cells(titles, widths)) + last, "bold"))
+    locations = locate_rows(screen, view.rows, view.group, widths)
     for row, cells, location in zip(view.rows, rows, locations, strict=True):
-        first, *rest = cells
-        screen.line(
-            (first.ljust(widths[0]) + _GAP, _STYLES[row.certainty]),
-            _cells(("", *rest), widths)[widths[0] + len(_GAP) :],
-            *location_parts(location),
-        )
+        word, *numbers = pad_cells(cells, widths)
+        screen.line((word, _STYLES[row.certainty]), *numbers, *location_parts(location))
         if has_stacks:
             print_stack(screen, row.origin.stack, row.origin.responsible)
-
-
-def _cells(cells: tuple[str, ...], widths: list[int]) -> str:
-    first, *rest = cells
-    padded = [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
-    return "".join(cell + _GAP for cell in (first.ljust(widths[0]), *padded))
-
-
-def _locations(screen: Screen, view: LeaksView, taken: int) -> tuple[Location, ...]:
-    room = None if screen.width is None else max(_LEAST_LOCATION, screen.width - taken)
-    if view.group is None:
-        return locate_sites([row.origin for row in view.rows], room, screen.glyphs)
-    members = [(row.key or GroupKey(""), row.origin.responsible) for row in view.rows]
-    return locate_members(members, view.group, room, screen.glyphs)
 
 
 def _print_left_out(screen: Screen, view: LeaksView) -> None:

@@ -48,11 +48,10 @@ def draw_plot(
 
 def spread(axis: Axis, width: int) -> str:
     """The labels at the beginning, in the middle and at the end of a line of `width`."""
-    half = width // 2
-    middle = axis.middle.center(len(axis.middle))
-    left = f"{axis.low:<{max(0, half - len(middle) // 2)}}{middle}"
+    start = max(0, width // 2 - len(axis.middle) // 2)
+    left = f"{axis.low:<{start}}{axis.middle}"
     room = width - len(left)
-    if room <= len(axis.high) or len(axis.low) >= half - len(middle) // 2:
+    if room <= len(axis.high) or start <= len(axis.low):  # the middle has to give way
         return f"{axis.low}{axis.high:>{max(0, width - len(axis.low))}}"
     return f"{left}{axis.high:>{room}}"
 

@@ -52,12 +52,12 @@ def node_name(tree: CallTree, node: int, width: int | None, glyphs: Glyphs) -> s
     mark = f" {glyphs.recursion}" if tree.is_recursive[node] else ""
     if width is None:
         return label_name(label, merge) + mark
-    room = width - len(mark) if width - len(mark) >= _LEAST_NAME else width
+    if width - len(mark) < _LEAST_NAME:
+        mark = ""
+    room = width - len(mark)
     if label.frame is not None and merge in (Merge.FUNCTION, Merge.LINE):
-        name = short_name(label.frame, room, glyphs)
-    else:
-        name = shorten(label_name(label, merge), room, glyphs)
-    return (name + mark)[:width] if len(name) <= room else name
+        return short_name(label.frame, room, glyphs) + mark
+    return shorten(label_name(label, merge), room, glyphs) + mark
 
 
 def chain_names(
