@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 
 from heapglass.analysis.filters import compile_pattern
@@ -53,8 +54,7 @@ _SORTED = {
     ThreadSort.TEMPORARY: "TEMP",
     ThreadSort.FIRST: "FIRST",
 }
-_NARROW = {"", "FREED", "FREES", "LAST"}  # left out below this width
-_WIDE_FROM = 100
+_WIDE_FROM = {"": 100, "FREED": 100, "FREES": 100, "LAST": 100, "TEMP": 70, "FIRST": 70}
 _LEAST_NAME = 12
 _GAP = "  "
 
@@ -107,8 +107,8 @@ def main(args: argparse.Namespace) -> int:
 
 def print_threads(screen: Screen, view: ThreadsView) -> None:
     screen.caveats(view.caveats)
-    is_wide = screen.width is None or screen.width >= _WIDE_FROM
-    kept = [index for index, title in enumerate(_TITLES) if is_wide or title not in _NARROW]
+    width = screen.width or sys.maxsize
+    kept = [index for index, title in enumerate(_TITLES) if width >= _WIDE_FROM.get(title, 0)]
     rows = [[_cells(screen, view, row)[index] for index in kept] for row in view.rows]
     titles = [_TITLES[index] for index in kept]
     widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]

@@ -152,7 +152,7 @@ def _print_sites(screen: Screen, view: TimelineView) -> None:
     room = None if screen.width is None else screen.width - taken
     locations = locate_sites([one.row for one in view.sites], room, screen.glyphs)
     screen.line()
-    note = f"  at the peak, and live bytes over {format_count(view.snapshots)} snapshots"
+    note = f"  at the peak; curves of {format_count(view.snapshots)} snapshots"
     screen.line(("Sites that held most", "bold"), (note, "dim"))
     for one, size, location in zip(view.sites, sizes, locations, strict=True):
         curve = _small_curve(screen, view, one)

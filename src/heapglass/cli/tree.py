@@ -30,7 +30,7 @@ examples:
   heapglass tree --callers --sort leaked server.1234.heapglass
   heapglass tree --function '^parse_' --min 64k server.1234.heapglass@90s"""
 
-_LEAST_TEXT = 24  # columns for names, however deep the tree is
+_LEAST_TEXT = 14  # columns for names, however deep the tree is
 _TREE_SHARE = 2  # at most half of the width is for the tree's lines
 _GAP = "  "
 

@@ -145,9 +145,10 @@ def _locate_member(
     path = printable(frame.file or frame.module)
     if width is None:
         return Location(short_name(frame, None, glyphs), path)
-    place = basename(path) if width >= _PLACES_FROM else ""
-    room = width - len(place) - GAP if place else width
-    return Location(short_name(frame, max(_MIN_NAME, room), glyphs), place)
+    room = width - len(basename(path)) - GAP
+    if room < _MIN_NAME:
+        return Location(short_name(frame, width, glyphs))
+    return Location(short_name(frame, room, glyphs), basename(path))
 
 
 def site_name(row: SiteRow | Origin) -> str:
