@@ -79,12 +79,17 @@ def test_threads_add_up(show: Cli) -> None:
     found = document(show, "threads", "before.heapglass")["threads"]
     assert sum(one["allocations"] for one in found) == totals["allocations"]
     assert sum(one["net_bytes"] for one in found) == totals["live_bytes"]
-    (servers,) = document(
-        show, "threads", "before.heapglass", "--group", "name", "--thread", "^server$"
-    )["threads"]
-    assert len(servers["tids"]) == 4
-    sites = document(show, "table", "before.heapglass", "--thread", "^server$")
-    assert sites["sum"]["allocations"] == servers["allocations"]
+    # When a thread gets its name is its own affair; threads one after the other may share counters.
+    busiest = found[0]
+    named = document(show, "threads", "before.heapglass", "--group", "name")["threads"]
+    assert sorted(tid for row in named for tid in row["tids"]) == sorted(
+        row["tids"][0] for row in found
+    )
+    own = document(show, "table", "before.heapglass", "--thread", str(busiest["tids"][0]))
+    assert busiest["allocations"] <= own["sum"]["allocations"] < totals["allocations"]
+    everyone = document(show, "table", "before.heapglass", "--thread", "")
+    assert everyone["sum"]["allocations"] == totals["allocations"]
+    assert everyone["sum"]["live_bytes"] == totals["live_bytes"]
 
 
 def test_moments_lie_between_start_and_end(show: Cli) -> None:
