@@ -18,6 +18,7 @@ from heapglass.cli.arguments import (
 from heapglass.cli.located_rows import column_widths, locate_rows, pad_cells
 from heapglass.cli.output import PIPE_WIDTH, Screen, location_parts, open_screen, print_json
 from heapglass.cli.scope import BlockScope, add_block_scope, open_blocks
+from heapglass.cli.source import add_debuginfod_option
 from heapglass.units import format_compact, format_count, format_size
 from heapglass.views.block_class_documents import classes_document
 from heapglass.views.block_class_labels import draw_classes
@@ -54,6 +55,7 @@ def add_class_arguments(parser: argparse.ArgumentParser) -> None:
     add_filter_options(parser)
     add_min_option(parser, "only blocks of at least SIZE")
     add_wrapper_option(parser)
+    add_debuginfod_option(parser)
     add_output_options(parser)
 
 

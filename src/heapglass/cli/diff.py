@@ -23,6 +23,7 @@ from heapglass.cli.arguments import (
 from heapglass.cli.located_rows import column_widths, locate_rows, pad_cells
 from heapglass.cli.output import Screen, location_parts, open_screen, print_json
 from heapglass.cli.scope import open_moments
+from heapglass.cli.source import add_debuginfod_option
 from heapglass.cli.stack_lines import print_stack
 from heapglass.errors import UsageError
 from heapglass.units import format_compact, format_count, format_size
@@ -78,6 +79,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--stacks", action="store_true", help="print the whole stack of each site")
     add_wrapper_option(parser)
+    add_debuginfod_option(parser)
     add_output_options(parser)
 
 

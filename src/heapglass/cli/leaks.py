@@ -26,6 +26,7 @@ from heapglass.cli.located_rows import column_widths, locate_rows, pad_cells
 from heapglass.cli.output import Screen, location_parts, open_screen, print_json
 from heapglass.cli.scope import BlockScope, add_block_scope, open_blocks
 from heapglass.cli.site_list import blocks_text
+from heapglass.cli.source import add_debuginfod_option
 from heapglass.cli.stack_lines import print_stack
 from heapglass.errors import UsageError
 from heapglass.units import format_compact, format_count, format_duration, format_size
@@ -104,6 +105,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="exit with 1 if the rows hold more than SIZE in all",
     )
     add_wrapper_option(parser)
+    add_debuginfod_option(parser)
     add_output_options(parser)
 
 

@@ -17,7 +17,7 @@ from heapglass.cli.arguments import (
     count_argument,
 )
 from heapglass.cli.output import Screen, open_screen, print_json
-from heapglass.cli.source import add_source_argument, open_source
+from heapglass.cli.source import add_debuginfod_option, add_source_argument, open_source
 from heapglass.text import printable
 from heapglass.units import (
     format_compact,
@@ -83,6 +83,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-n", "--limit", type=count_argument, default=0, metavar="N", help="only the first N rows"
     )
+    add_debuginfod_option(parser)
     add_output_options(parser)
 
 

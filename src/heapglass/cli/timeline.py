@@ -18,7 +18,7 @@ from heapglass.cli.arguments import (
     count_argument,
 )
 from heapglass.cli.output import PIPE_WIDTH, Screen, location_parts, open_screen, print_json
-from heapglass.cli.source import Opened, add_source_argument, open_source
+from heapglass.cli.source import Opened, add_debuginfod_option, add_source_argument, open_source
 from heapglass.units import format_compact, format_count, format_duration, format_size
 from heapglass.views.glyphs import draw_columns
 from heapglass.views.locations import locate_sites
@@ -73,6 +73,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_filter_options(parser)
     add_window_options(parser)
     add_wrapper_option(parser)
+    add_debuginfod_option(parser)
     add_output_options(parser)
 
 

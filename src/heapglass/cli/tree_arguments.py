@@ -19,6 +19,7 @@ from heapglass.cli.arguments import (
 )
 from heapglass.cli.progress import track
 from heapglass.cli.scope import add_scope_arguments
+from heapglass.cli.source import add_debuginfod_option
 from heapglass.views.selection import TableQuery
 from heapglass.views.tree import TreeQuery
 
@@ -46,6 +47,7 @@ def add_tree_arguments(parser: argparse.ArgumentParser) -> None:
         help="also allocator, runtime and container frames, and every step of a recursion",
     )
     add_wrapper_option(parser)
+    add_debuginfod_option(parser)
     add_output_options(parser)
 
 
