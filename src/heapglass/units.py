@@ -27,9 +27,12 @@ _SIZE_NAMES = {
 _COUNT_NAMES = ("", " k", " M", " G", " T", " P", " E")
 _SIZE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([kmgtpe]?)(i?)(b?)\s*", re.IGNORECASE)
 _POWERS = "kmgtpe"
+_CLOCK = re.compile(r"(?:(\d+):)?(\d+):(\d+(?:\.\d*)?)")
+_TIME = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(us|ms|s|m|h|d)?")
 
 _US, _MS, _S = 10**3, 10**6, 10**9
 _LONG_UNITS = (("d", 86_400 * _S), ("h", 3_600 * _S), ("m", 60 * _S), ("s", _S))
+_TIME_UNITS = {"us": _US, "ms": _MS, **dict(_LONG_UNITS)}
 
 
 def format_size(size: int, units: Units = Units.IEC) -> str:
@@ -110,6 +113,18 @@ def parse_size(text: str) -> int:
     number, letter = match[1], match[2]
     power = _POWERS.index(letter.lower()) + 1 if letter else 0
     return int(Decimal(number) * 1024**power)
+
+
+def parse_time(text: str) -> int:
+    """Nanoseconds meant by `90`, `90s`, `1.5m`, `200ms`, `01:30` or `00:01:30`; ValueError says
+    what is wrong. A number alone means seconds."""
+    clock, time = _CLOCK.fullmatch(text.strip()), _TIME.fullmatch(text.strip())
+    if clock is not None:
+        minutes = int(clock[1] or 0) * 60 + int(clock[2])
+        return int((minutes * 60 + Decimal(clock[3])) * _S)
+    if time is not None:
+        return int(Decimal(time[1]) * _TIME_UNITS[time[2] or "s"])
+    raise ValueError(f"'{text}' is not a time: write 90s, 1.5m or 00:01:30")
 
 
 def _scale(value: int, base: int, largest_power: int) -> tuple[str, int]:

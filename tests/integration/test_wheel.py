@@ -98,6 +98,7 @@ def test_one_wheel_serves_every_python(wheel: Path) -> None:
 def test_wheel_holds_the_package_and_its_native_part(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
+    assert "heapglass/cli/suppressions/builtin.supp" in names
     native = {name for name in names if name.startswith("heapglass/_native/")}
     assert native == {
         "heapglass/_native/libheapglass.so",

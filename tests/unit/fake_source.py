@@ -25,6 +25,7 @@ from heapglass.model import (
     Recorder,
     RecordingPlace,
     SiteTable,
+    Snapshot,
     Stack,
     TableFill,
     Thread,
@@ -38,7 +39,7 @@ from heapglass.recording import schema
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from heapglass.model import Pseudo, Snapshot
+    from heapglass.model import Pseudo
 
 _S = 10**9
 STATS = dict.fromkeys(schema.STATS, 0) | {"walks": 10, "frames": 32, "rule_misses": 4}
@@ -80,6 +81,21 @@ class FakeSite:
                 row[f"{name}_error"] = row[name] // 10
             row["peak_bytes_error"] = self.peak_bytes // 10
         return {"id": site, **row}
+
+
+@dataclass(frozen=True, slots=True)
+class FakeBlocks:
+    """Live blocks of one size of one site, one for each birth."""
+
+    site: int
+    size: int
+    births_ns: Sequence[int]
+
+
+def snapshot(time_ns: int, rows: Sequence[tuple[int, int, int, int, int]]) -> Snapshot:
+    """Rows of site, live blocks, live bytes, allocations and bytes allocated, by rising sites."""
+    columns = np.array(rows, dtype=np.int64).reshape(-1, 5).T
+    return Snapshot(time_ns, *columns)
 
 
 def frame(
@@ -131,6 +147,9 @@ class FakeSource:
     stack_calls: list[int] = field(default_factory=list)
     name: str = "app.hg"
     notes: Sequence[str] = ()
+    live: Sequence[FakeBlocks] = ()
+    points: Sequence[tuple[int, int]] = ()  # of the timeline: time in ns, live bytes
+    history: Sequence[Snapshot] = ()
 
     def __post_init__(self) -> None:
         self._ids: dict[tuple[object, ...], int] = {}
@@ -296,13 +315,25 @@ class FakeSource:
         return Histogram(_buckets(self.lifetimes), 2**20)
 
     def blocks(self) -> BlockTable:
-        raise NotImplementedError
+        rows = [(one, birth) for one in self.live for birth in one.births_ns]
+        return BlockTable(
+            address=np.arange(0x10000, 0x10000 + 16 * len(rows), 16, dtype=np.uint64),
+            size=np.array([one.size for one, _ in rows], dtype=np.int64),
+            site=np.array([one.site for one, _ in rows], dtype=np.int64),
+            birth_ns=np.array([birth for _, birth in rows], dtype=np.int64),
+            sample_bytes=np.zeros(len(rows), dtype=np.int64),
+        )
 
     def timeline(self) -> Timeline:
-        raise NotImplementedError
+        """Everything but the live bytes follows from these."""
+        columns = np.array(self.points, dtype=np.int64).reshape(-1, 2)
+        live = columns[:, 1]
+        allocated = np.cumsum(np.maximum(np.diff(live, prepend=0), 0))
+        peak = np.maximum.accumulate(live) if len(live) else live
+        return Timeline(columns[:, 0], live, live // 32, allocated // 32, allocated, peak, live + 8)
 
     def snapshots(self) -> Iterator[Snapshot]:
-        raise NotImplementedError
+        yield from self.history
 
 
 class FakeNames:

@@ -52,7 +52,7 @@ class Counters:
 
 _NOT_SUMMED = {"sample_bytes", "errors"}
 COLUMNS = tuple(field.name for field in fields(Counters) if field.name not in _NOT_SUMMED)
-_ERRORS = tuple(field.name for field in fields(Errors))
+ESTIMATED = tuple(field.name for field in fields(Errors))  # with a standard error each
 
 
 def counters_at(table: SiteTable, row: int) -> Counters:
@@ -63,7 +63,7 @@ def sum_counters(table: SiteTable, rows: Rows | None = None) -> Counters:
     """Sums over `rows`, or over the whole table."""
     chosen = slice(None) if rows is None else rows
     sums = {name: int(getattr(table, name)[chosen].sum()) for name in COLUMNS}
-    squares = {name: np.square(getattr(table, f"{name}_error")[chosen]) for name in _ERRORS}
+    squares = {name: np.square(getattr(table, f"{name}_error")[chosen]) for name in ESTIMATED}
     errors = Errors(**{name: float(np.sqrt(square.sum())) for name, square in squares.items()})
     widest = int(table.sample_bytes[chosen].max(initial=0))
     return Counters(**sums, sample_bytes=widest, errors=errors)
@@ -71,7 +71,7 @@ def sum_counters(table: SiteTable, rows: Rows | None = None) -> Counters:
 
 def add_counters(left: Counters, right: Counters) -> Counters:
     sums = {name: getattr(left, name) + getattr(right, name) for name in COLUMNS}
-    errors = {name: hypot(left.error(name), right.error(name)) for name in _ERRORS}
+    errors = {name: hypot(left.error(name), right.error(name)) for name in ESTIMATED}
     widest = max(left.sample_bytes, right.sample_bytes)
     return Counters(**sums, sample_bytes=widest, errors=Errors(**errors))
 

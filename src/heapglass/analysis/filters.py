@@ -58,6 +58,11 @@ def parse_filter(text: str) -> Filter:
     return Filter(FilterField(match[1]), compile_pattern(match[2]))
 
 
+def field_filter(field: FilterField, text: str) -> Filter:
+    """The regular expression `text` in one field."""
+    return Filter(field, compile_pattern(text))
+
+
 def compile_pattern(text: str) -> re.Pattern[str]:
     """A regular expression as the user wrote it, or a UsageError."""
     try:

@@ -18,6 +18,7 @@ class Remainder(StrEnum):
     LIVE = "live"  # the process may still free them
     LEAKED = "leaked"  # it ended by itself and had not freed them
     LEFT = "left"  # it was ended, or became another program, before it could
+    GROWN = "grown"  # in a window: what came on top of what was live before
 
 
 @dataclass(frozen=True, slots=True)

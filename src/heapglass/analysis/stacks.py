@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from heapglass.analysis.plumbing import Plumbing
 from heapglass.model import Frame, Pseudo
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +18,22 @@ class NamedStack:
 
     frames: tuple[Frame, ...]
     cut: Pseudo | None = None
+
+
+class FrameMemo(Generic[T]):
+    """What was found out about frames, once for each. Stacks share their frames, so a frame is
+    known by where it is in memory; it is kept beside what is known of it, so that no other one can
+    come to be there. Comparing frames would take most of the time of whoever looks at them all."""
+
+    def __init__(self, find_out: Callable[[Frame], T]) -> None:
+        self._find_out = find_out
+        self._known: dict[int, tuple[Frame, T]] = {}
+
+    def of(self, frame: Frame) -> T:
+        known = self._known.get(id(frame))
+        if known is None:
+            known = self._known[id(frame)] = frame, self._find_out(frame)
+        return known[1]
 
 
 def find_responsible(stack: NamedStack, plumbing: Plumbing) -> int:

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import argparse
 
-from heapglass.analysis.filters import compile_pattern
+from heapglass.analysis.filters import (
+    Filter,
+    FilterField,
+    compile_pattern,
+    field_filter,
+    parse_filter,
+)
+from heapglass.analysis.moments import Moment, parse_moment
+from heapglass.analysis.order import SortKey
 from heapglass.analysis.plumbing import Plumbing
-from heapglass.units import Units, parse_size
+from heapglass.units import Units, parse_size, parse_time
 
 
 def add_wrapper_option(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +32,79 @@ def chosen_plumbing(args: argparse.Namespace) -> Plumbing:
     return Plumbing(tuple(compile_pattern(text) for text in args.wrapper))
 
 
+def add_sort_option(parser: argparse.ArgumentParser, what: str) -> None:
+    """`what` says what the key does, as the beginning of a sentence."""
+    parser.add_argument(
+        "--sort",
+        choices=[key.value for key in SortKey],
+        metavar="KEY",
+        help=f"{what}: live, peak, allocations, bytes, temporary, or leaked, which shows only"
+        " sites with live blocks (default: live while the process runs, peak when it has ended)",
+    )
+
+
+def chosen_sort(args: argparse.Namespace) -> SortKey | None:
+    return SortKey(args.sort) if args.sort else None
+
+
+def add_filter_options(parser: argparse.ArgumentParser) -> None:
+    """Which sites are looked at, by what is on their stacks."""
+    parser.add_argument(
+        "--filter",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="only sites with TEXT on their stacks, in function, file or module; function:REGEX,"
+        " file:REGEX and module:REGEX search one of them; all given filters must match",
+    )
+    for field in ("function", "file", "module"):
+        parser.add_argument(
+            f"--{field}",
+            action="append",
+            default=[],
+            metavar="REGEX",
+            help=f"the same as --filter {field}:REGEX",
+        )
+
+
+def chosen_filters(args: argparse.Namespace) -> tuple[Filter, ...]:
+    fields = (FilterField.FUNCTION, FilterField.FILE, FilterField.MODULE)
+    return (
+        *(parse_filter(text) for text in args.filter),
+        *(field_filter(field, text) for field in fields for text in getattr(args, field.value)),
+    )
+
+
+def add_min_option(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument("--min", type=size_argument, metavar="SIZE", help=what)
+
+
+def add_thread_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--thread",
+        metavar="REGEX",
+        help="only what threads of this name or thread id did",
+    )
+
+
+def add_window_options(parser: argparse.ArgumentParser) -> None:
+    for name, what in (("since", "after"), ("until", "before")):
+        parser.add_argument(
+            f"--{name}",
+            type=moment_argument,
+            metavar="MOMENT",
+            help=f"only what happened {what} this moment, such as 90s, 00:01:30 or peak;"
+            " the snapshot nearest to it counts",
+        )
+
+
+def moment_argument(text: str) -> Moment:
+    try:
+        return parse_moment(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def add_output_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON, see docs/json.md")
     parser.add_argument("--si", action="store_true", help="sizes in kB, MB instead of KiB, MiB")
@@ -34,6 +115,13 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
 
 def chosen_units(args: argparse.Namespace) -> Units:
     return Units.SI if args.si else Units.IEC
+
+
+def time_argument(text: str) -> int:
+    try:
+        return parse_time(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def size_argument(text: str) -> int:

@@ -36,7 +36,7 @@ from heapglass.views.bench_documents import cell_document, program_document
 from heapglass.views.labels import shorten
 
 NAME = "bench"
-HELP = "measure what heapglass costs, on this machine or for your own program"
+HELP = "measure what heapglass costs, here or for your program"
 
 _USAGE = "heapglass bench [OPTION]... [[--] COMMAND [ARGUMENT]...]"
 _DESCRIPTION = """\

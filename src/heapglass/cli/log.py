@@ -29,7 +29,7 @@ from heapglass.views.log import BadFreeRow, LogProcessView, LogQuery, LogView, b
 from heapglass.views.log_documents import log_document
 
 NAME = "log"
-HELP = "analyse a text log of allocator calls: leaks, totals, peak, callers, wrong frees"
+HELP = "analyse a text log of allocator calls"
 
 _DESCRIPTION = """\
 Reads a text log of allocator calls, as programs under heapglass or malloc-stat

@@ -32,18 +32,36 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "run": "run a program and record its allocations",
-    "summary": "show what a recording holds: totals, peak and the sites that matter most",
+    "summary": "show a process on one page: totals, peak, top sites",
     "table": "list allocation sites with their counters",
+    "tree": "show the calls that lead to memory as a tree",
+    "flamegraph": "draw the calls that lead to memory to scale",
+    "timeline": "draw memory over time",
+    "sizes": "show how large the live blocks are",
+    "ages": "show how old the live blocks are",
+    "threads": "list threads with what they allocated and freed",
+    "leaks": "list what was never freed, the most certain leaks first",
+    "diff": "compare two recordings, or two moments of one",
+    "doctor": "explain how well a recording went, or check this machine",
     "export": "write a recording for other tools: pprof, speedscope, massif, Parquet, ...",
     "report": "make one HTML page of a recording, to look at in a browser and to share",
     "core": "show who allocated what, from a core",
     "gdb": "print the path of the gdb extension",
-    "log": "analyse a text log of allocator calls: leaks, totals, peak, callers, wrong frees",
     "pack": "make one small file of a recording and its symbols, to be read anywhere",
-    "doctor": "explain how well a recording went, or check this machine",
-    "bench": "measure what heapglass costs, on this machine or for your own program",
+    "log": "analyse a text log of allocator calls",
+    "bench": "measure what heapglass costs, here or for your program",
     "lib": "print the path of the native library",
     "include": "print the directory of heapglass.h",
+    "completion": "print a script that lets a shell complete commands",
+}
+# How they are listed; those in no group come last.
+GROUPS = {
+    "record": ("run",),
+    "look": ("summary", "table", "tree", "flamegraph", "timeline", "sizes", "ages", "threads"),
+    "judge": ("leaks", "diff", "doctor"),
+    "share": ("report", "export", "pack"),
+    "others": ("core", "gdb", "log"),
+    "set up": ("bench", "lib", "include", "completion"),
 }
 SIGPIPE_EXIT = 141  # what a shell shows for a program ended by SIGPIPE
 INTERRUPT_EXIT = 130
@@ -81,8 +99,6 @@ def load(name: str) -> Command:
 
 
 def usage() -> str:
-    width = max(map(len, COMMANDS))
-    lines = [f"  {name:{width}}  {text}" for name, text in COMMANDS.items()]
     return "\n".join(
         [
             "usage: heapglass COMMAND [ARGUMENT]...",
@@ -90,12 +106,29 @@ def usage() -> str:
             "",
             "Shows which call stacks own the memory of a native Linux program.",
             "",
-            "commands:",
-            *lines,
+            *_command_lines(),
             "",
-            "'heapglass COMMAND --help' explains one of them.",
+            "'heapglass COMMAND --help' explains one of them. To begin with:",
+            "  heapglass run -o a.heapglass ./program && heapglass summary a.heapglass",
         ]
     )
+
+
+def _command_lines() -> list[str]:
+    """Each command with what it does, the group before its first one."""
+    from textwrap import wrap  # noqa: PLC0415 (not needed by `run`)
+
+    grouped = {name for names in GROUPS.values() for name in names}
+    rest = tuple(name for name in COMMANDS if name not in grouped)
+    lines = []
+    for group, names in (*GROUPS.items(), ("more", rest)):
+        title = group
+        for name in names:
+            if name in COMMANDS:
+                head = f"  {title:<7} {name:<11} "
+                lines += wrap(COMMANDS[name], 80, initial_indent=head, subsequent_indent=" " * 22)
+                title = ""
+    return lines
 
 
 def _dispatch(arguments: Sequence[str]) -> int:

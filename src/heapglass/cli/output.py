@@ -38,11 +38,19 @@ class Screen:
     glyphs: Glyphs
     units: Units
 
+    @property
+    def has_color(self) -> bool:
+        return self.console.color_system is not None and not self.console.no_color
+
     def line(self, *parts: Part) -> None:
         """One line, neither wrapped nor cut."""
         text = Text.assemble(*parts)
         text.rstrip()
         self.console.print(text, soft_wrap=True)
+
+    def drawing(self, *parts: Part) -> None:
+        """One line whose end belongs to it, even if it is blank."""
+        self.console.print(Text.assemble(*parts), soft_wrap=True)
 
     def sentences(self, sentences: Sequence[str], mark: str, style: str) -> None:
         """Each sentence behind a mark, wrapped to the screen."""

@@ -21,3 +21,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}; see '{self.prog} --help'")
+
+    def actions(self) -> list[argparse.Action]:
+        """All arguments and options that it knows."""
+        return list(self._actions)

@@ -5,11 +5,26 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from typing import Self
+from collections.abc import Iterator, Sequence
+from typing import Self, TypeVar
 
 from heapglass.units import format_duration
 
-_PATIENCE_SECONDS = 0.5
+Item = TypeVar("Item")
+_PATIENCE_SECONDS = 0.5  # what takes no longer needs no words
+_STEP = 256  # items between two looks at the clock
+
+
+def track(items: Sequence[Item], what: str) -> Iterator[Item]:
+    """The items one by one; if that takes long, a line says how far it is."""
+    with ProgressLine() as line:
+        started = time.monotonic_ns()
+        for index, item in enumerate(items):
+            if index % _STEP == 0 and time.monotonic_ns() - started > _PATIENCE_SECONDS * 1e9:
+                done = index / len(items)
+                left = round((time.monotonic_ns() - started) * (1 - done) / done)
+                line.say(f"{what}: {done:.0%}, about {format_duration(left)} left")
+            yield item
 
 
 class ProgressLine:

@@ -38,7 +38,7 @@ from heapglass.views.summary import (
 )
 
 NAME = "summary"
-HELP = "show what a recording holds: totals, peak and the sites that matter most"
+HELP = "show a process on one page: totals, peak, top sites"
 
 _DESCRIPTION = """\
 Shows a process on one page: what was lost or approximated, if anything; totals;

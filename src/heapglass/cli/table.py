@@ -6,32 +6,29 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 
-from heapglass.analysis.filters import parse_filter
 from heapglass.analysis.grouping import GroupBy
-from heapglass.analysis.order import SortKey
 from heapglass.cli.arguments import (
+    add_filter_options,
+    add_min_option,
     add_output_options,
+    add_sort_option,
     add_wrapper_option,
+    chosen_filters,
     chosen_plumbing,
+    chosen_sort,
     chosen_units,
     count_argument,
-    size_argument,
 )
 from heapglass.cli.output import Screen, location_parts, open_screen, print_json
-from heapglass.cli.source import (
-    Opened,
-    add_debuginfod_option,
-    add_source_argument,
-    open_source,
-)
+from heapglass.cli.scope import add_scope_arguments, open_scope
+from heapglass.cli.source import Opened, add_debuginfod_option
+from heapglass.cli.stack_lines import print_stack
 from heapglass.errors import UsageError
 from heapglass.units import format_count
 from heapglass.views.columns import Column, ColumnQuery, choose_columns, lay_out
 from heapglass.views.documents import group_document, table_document
 from heapglass.views.groups import GroupView, build_groups
-from heapglass.views.labels import cut_text, full_place_text, place_text, short_name
 from heapglass.views.locations import GAP, Location, locate_groups, locate_sites
-from heapglass.views.rows import SiteRow
 from heapglass.views.selection import TableQuery
 from heapglass.views.table import TableView, build_table
 
@@ -47,7 +44,8 @@ _EXAMPLES = """\
 examples:
   heapglass table --sort leaked --stacks server.1234.heapglass
   heapglass table --group function --min 1M server.1234.heapglass
-  heapglass table --filter module:libssl --filter handshake s.heapglass
+  heapglass table --module libssl --function handshake s.heapglass
+  heapglass table --since 10s --until 20s server.1234.heapglass
   heapglass table --json s.heapglass | jq '.sites[0].stack[].function'"""
 
 _LEAST_ROWS = 10
@@ -59,14 +57,8 @@ _LEAST_LOCATION = 12
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = _DESCRIPTION
     parser.epilog = _EXAMPLES
-    add_source_argument(parser)
-    parser.add_argument(
-        "--sort",
-        choices=[key.value for key in SortKey],
-        metavar="KEY",
-        help="live, peak, allocations, bytes, temporary, or leaked, which shows only sites with"
-        " live blocks (default: live while the process runs, peak when it has ended)",
-    )
+    add_scope_arguments(parser)
+    add_sort_option(parser, "the column that rows are sorted by")
     parser.add_argument(
         "--group",
         choices=[by.value for by in GroupBy],
@@ -74,20 +66,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="put sites together by the function, file or module of their responsible frame, or"
         " split them by thread",
     )
-    parser.add_argument(
-        "--filter",
-        action="append",
-        default=[],
-        metavar="TEXT",
-        help="only sites with TEXT on their stacks, in function, file or module; function:REGEX,"
-        " file:REGEX and module:REGEX search one of them; all given filters must match",
-    )
-    parser.add_argument(
-        "--min",
-        type=size_argument,
-        default=0,
-        metavar="SIZE",
-        help="only rows of at least SIZE, such as 64k or 1.5MiB, in what is sorted by",
+    add_filter_options(parser)
+    add_min_option(
+        parser, "only rows of at least SIZE, such as 64k or 1.5MiB, in what is sorted by"
     )
     parser.add_argument(
         "-n",
@@ -107,7 +88,7 @@ def main(args: argparse.Namespace) -> int:
     if by is not None and args.stacks:
         raise UsageError("--stacks shows the stacks of sites and cannot be used with --group")
     query = _query(args)
-    opened = open_source(args.source)
+    opened = open_scope(args)
     if args.json:
         _print_document(opened, query, by)
         return 0
@@ -124,9 +105,9 @@ def main(args: argparse.Namespace) -> int:
 
 def _query(args: argparse.Namespace) -> TableQuery:
     return TableQuery(
-        sort=SortKey(args.sort) if args.sort else None,
-        filters=tuple(parse_filter(text) for text in args.filter),
-        min_bytes=args.min,
+        sort=chosen_sort(args),
+        filters=chosen_filters(args),
+        min_bytes=args.min or 0,
         limit=args.limit or 0,
         has_members=args.json,
         units=chosen_units(args),
@@ -157,7 +138,7 @@ def _print_sites(screen: Screen, view: TableView, *, has_stacks: bool) -> None:
     for row, numbers, location in zip(view.rows, cells, locations, strict=True):
         _print_row(screen, columns, numbers, location)
         if has_stacks:
-            _print_stack(screen, row)
+            print_stack(screen, row.stack, row.responsible)
     _print_footer(screen, view, "site")
     screen.warnings(view.warnings)
 
@@ -177,7 +158,13 @@ def _print_groups(screen: Screen, view: GroupView) -> None:
 
 def _column_query(screen: Screen, view: TableView | GroupView) -> ColumnQuery:
     return ColumnQuery(
-        view.sort, view.sum, view.remainder, screen.width, screen.units, screen.glyphs
+        view.sort,
+        view.sum,
+        view.remainder,
+        screen.width,
+        screen.units,
+        screen.glyphs,
+        view.absent,
     )
 
 
@@ -208,21 +195,6 @@ def _print_row(
         for column, number in zip(columns, numbers, strict=True)
     ]
     screen.line(*parts, *location_parts(location))
-
-
-def _print_stack(screen: Screen, row: SiteRow) -> None:
-    room = None if screen.width is None else screen.width - 8
-    for number, frame in enumerate(row.stack.frames):
-        place = full_place_text(frame) if room is None else place_text(frame)
-        note = " (inlined)" if frame.is_inlined else ""
-        taken = len(place) + len(note) + GAP
-        name_room = None if room is None else max(_LEAST_LOCATION, room - taken)
-        name = short_name(frame, name_room, screen.glyphs)
-        style = "cyan" if frame is row.responsible else ""
-        screen.line((f"    #{number:<3}", "dim"), (name, style), "  ", (place + note, "dim"))
-    if row.stack.cut is not None:
-        screen.line((f"    ({cut_text(row.stack.cut)})", "yellow"))
-    screen.line()
 
 
 def _print_footer(screen: Screen, view: TableView | GroupView, noun: str) -> None:

@@ -101,6 +101,16 @@ def list_caveats(source: HeapSource, table: SiteTable, units: Units = Units.IEC)
     )
 
 
+def list_view_caveats(
+    source: HeapSource, table: SiteTable, units: Units = Units.IEC
+) -> tuple[str, ...]:
+    """The same for a view that has no room for the errors of estimates."""
+    caveats = list_caveats(source, table, units)
+    if source.recorder.mode == "exact":
+        return caveats
+    return (*caveats, "Standard errors are not shown here: 'heapglass table' has them.")
+
+
 def loss_sentence(kind: LossKind, events: int) -> str:
     noun, sentence = _SENTENCES[kind]
     return sentence.format(f"{format_count(events)} {noun}{'' if events == 1 else 's'}")

@@ -15,13 +15,25 @@ from heapglass.views.glyphs import Glyphs, draw_bar
 _SHARES_FROM = 100  # columns of screen
 _BARS_FROM = 140
 _BAR_WIDTH = 10
-_LIVE_TITLES = {Remainder.LIVE: "LIVE", Remainder.LEAKED: "LEAKED", Remainder.LEFT: "LEFT"}
+_TITLES = {
+    SortKey.PEAK: "PEAK",
+    SortKey.ALLOCATIONS: "ALLOCS",
+    SortKey.BYTES: "BYTES",
+    SortKey.TEMPORARY: "TEMPS",
+}
+_LIVE_TITLES = {
+    Remainder.LIVE: "LIVE",
+    Remainder.LEAKED: "LEAKED",
+    Remainder.LEFT: "LEFT",
+    Remainder.GROWN: "GROWN",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     title: str
     text: Callable[[Counters], str]
+    counter: str  # what it shows, or is a share of
     is_sorted: bool = False
     is_bar: bool = False  # left-aligned
 
@@ -34,6 +46,7 @@ class ColumnQuery:
     width: int | None  # of the screen; None: no end to it
     units: Units
     glyphs: Glyphs
+    absent: frozenset[str] = frozenset()  # counters that nobody knows
 
 
 def choose_columns(query: ColumnQuery) -> tuple[Column, ...]:
@@ -51,13 +64,24 @@ def choose_columns(query: ColumnQuery) -> tuple[Column, ...]:
         _size(query, "PEAK", "peak_bytes"),
         _count(query, "ALLOCS", "allocations"),
         *([allocated] if is_wide or extra is allocated else []),
-        Column("TEMP", lambda counters: format_share(counters.temporary, counters.allocations)),
+        Column(
+            "TEMP",
+            lambda counters: format_share(counters.temporary, counters.allocations),
+            "temporary",
+        ),
         *([temporary] if extra is temporary else []),
         *([_share(query)] if is_wide else []),
     ]
     if query.width is not None and query.width >= _BARS_FROM:
         columns.append(_bar(query))
-    return tuple(columns)
+    return tuple(column for column in columns if column.counter not in query.absent)
+
+
+def sort_title(sort: SortKey, remainder: Remainder) -> str:
+    """What a column of what is sorted by is called."""
+    if sort in (SortKey.LIVE, SortKey.LEAKED):
+        return _LIVE_TITLES[remainder]
+    return _TITLES[sort]
 
 
 def lay_out(
@@ -88,19 +112,19 @@ def _pad(column: Column, text: str, width: int) -> str:
 def _size(query: ColumnQuery, title: str, name: str) -> Column:
     units, glyphs = query.units, query.glyphs
     is_sorted = sort_column(query.sort) == name
-    return Column(title, lambda counters: size_text(counters, name, units, glyphs), is_sorted)
+    return Column(title, lambda counters: size_text(counters, name, units, glyphs), name, is_sorted)
 
 
 def _count(query: ColumnQuery, title: str, name: str) -> Column:
     glyphs = query.glyphs
     is_sorted = sort_column(query.sort) == name
-    return Column(title, lambda counters: count_text(counters, name, glyphs), is_sorted)
+    return Column(title, lambda counters: count_text(counters, name, glyphs), name, is_sorted)
 
 
 def _share(query: ColumnQuery) -> Column:
     name = sort_column(query.sort)
     whole = getattr(query.sum, name)
-    return Column("SHARE", lambda counters: format_share(getattr(counters, name), whole))
+    return Column("SHARE", lambda counters: format_share(getattr(counters, name), whole), name)
 
 
 def _bar(query: ColumnQuery) -> Column:
@@ -111,4 +135,4 @@ def _bar(query: ColumnQuery) -> Column:
         share = getattr(counters, name) / whole if whole > 0 else 0.0
         return draw_bar(share, _BAR_WIDTH, query.glyphs).ljust(_BAR_WIDTH)
 
-    return Column("", draw, is_bar=True)
+    return Column("", draw, name, is_bar=True)

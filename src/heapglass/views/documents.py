@@ -11,6 +11,7 @@ from typing import Any
 
 from heapglass.analysis.counters import Counters
 from heapglass.analysis.grouping import Group
+from heapglass.analysis.narrowed import NOTHING
 from heapglass.model import (
     Frame,
     HeapSource,
@@ -39,7 +40,7 @@ def summary_document(view: SummaryView) -> Document:
         "schema": SUMMARY_SCHEMA,
         "process": process_document(view.process),
         "totals": totals_document(view.totals, view.peak_difference_bytes),
-        "losses": _losses(view.losses),
+        "losses": losses_document(view.losses),
         "recorder": _recorder(view.recorder, view.losses),
         "caveats": list(view.caveats),
         "threads": view.thread_count,
@@ -54,15 +55,18 @@ def summary_document(view: SummaryView) -> Document:
 
 
 def table_document(source: HeapSource, view: TableView) -> Document:
-    return {**_table_head(source, view), "sites": [site_document(row) for row in view.rows]}
+    return {
+        **_table_head(source, view),
+        "sites": [site_document(row, view.absent) for row in view.rows],
+    }
 
 
 def group_document(source: HeapSource, view: GroupView) -> Document:
     return {
         **_table_head(source, view),
         "group": view.by.value,
-        "groups": [_group(group) for group in view.rows],
-        "sites": [site_document(row) for row in view.members],
+        "groups": [_group(group, view.absent) for group in view.rows],
+        "sites": [site_document(row, view.absent) for row in view.members],
     }
 
 
@@ -79,13 +83,13 @@ def _table_head(source: HeapSource, view: TableView | GroupView) -> Document:
     return {
         "schema": TABLE_SCHEMA,
         "process": process_document(source.process),
-        "losses": _losses(source.losses),
+        "losses": losses_document(source.losses),
         "caveats": list(view.caveats),
         "warnings": list(view.warnings),
         "sort": view.sort.value,
         "remainder": view.remainder.value,
         "matched": view.matched,
-        "sum": _counters(view.sum),
+        "sum": counters_document(view.sum, view.absent),
     }
 
 
@@ -118,7 +122,7 @@ def totals_document(totals: Totals, peak_difference_bytes: int | None) -> Docume
     }
 
 
-def _losses(losses: Losses) -> Document:
+def losses_document(losses: Losses) -> Document:
     return {loss.kind.value: loss.events for loss in losses.items if loss.events}
 
 
@@ -152,19 +156,19 @@ def _change(change: ModeChange) -> Document:
     }
 
 
-def _counters(counters: Counters) -> Document:
-    """What is exact has no errors, and nothing to say about samples."""
-    document = asdict(counters)
+def counters_document(counters: Counters, absent: frozenset[str] = NOTHING) -> Document:
+    """What is exact has no errors, and nothing to say about samples; what is not known is null."""
+    document = asdict(counters) | dict.fromkeys(absent)
     if not counters.samples:
         del document["errors"], document["sample_bytes"], document["samples"]
     return document
 
 
-def site_document(row: SiteRow) -> Document:
+def site_document(row: SiteRow, absent: frozenset[str] = NOTHING) -> Document:
     index = row.responsible_index
     return {
         "id": row.site,
-        **_counters(row.counters),
+        **counters_document(row.counters, absent),
         "responsible": index if index >= 0 else None,
         "cut": cut_text(row.stack.cut) if row.stack.cut is not None else None,
         "stack": [frame_document(frame) for frame in row.stack.frames],
@@ -185,11 +189,11 @@ def frame_document(frame: Frame) -> Document:
     }
 
 
-def _group(group: Group) -> Document:
+def _group(group: Group, absent: frozenset[str]) -> Document:
     return {
         "name": group.key.name,
         "module": group.key.module,
-        **_counters(group.counters),
+        **counters_document(group.counters, absent),
         "sites": list(group.sites),
     }
 

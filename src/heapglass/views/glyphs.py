@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,15 +13,66 @@ class Glyphs:
     dash: str  # between the ends of a range
     error: str  # before a standard error
     bar: str  # fillings of one cell, from almost empty to full
+    column: str  # the same, from the bottom up
+    nothing: str  # in a little plot
+    call: str  # from caller to callee
+    recursion: str  # behind a function that calls itself
+    fork: str  # before a branch of a tree, the last one, and what is below either
+    last: str
+    trunk: str
+    edge: str  # where a cell of a flame graph begins
+    wall: str  # left of a plot, at its labels, in its corner, and below it
+    axis: str
+    corner: str
+    floor: str
+    mark: str  # below a plot, at a moment worth knowing
 
 
-UNICODE = Glyphs(ellipsis="…", arrow="←", dash="–", error="±", bar="▏▎▍▌▋▊▉█")  # noqa: RUF001
-ASCII = Glyphs(ellipsis="...", arrow="<-", dash="-", error="+-", bar="#")
+UNICODE = Glyphs(
+    ellipsis="…",
+    arrow="←",
+    dash="–",  # noqa: RUF001
+    error="±",
+    bar="▏▎▍▌▋▊▉█",
+    column="▁▂▃▄▅▆▇█",
+    nothing="·",
+    call="›",  # noqa: RUF001
+    recursion="↻",
+    fork="├─ ",
+    last="└─ ",
+    trunk="│  ",
+    edge="▏",
+    wall="│",
+    axis="┤",
+    corner="└",
+    floor="─",
+    mark="▲",
+)
+ASCII = Glyphs(
+    ellipsis="...",
+    arrow="<-",
+    dash="-",
+    error="+-",
+    bar="#",
+    column="#",
+    nothing=".",
+    call=">",
+    recursion="(recursive)",
+    fork="|- ",
+    last="`- ",
+    trunk="|  ",
+    edge="|",
+    wall="|",
+    axis="+",
+    corner="+",
+    floor="-",
+    mark="^",
+)
 
 
 def choose_glyphs(encoding: str) -> Glyphs:
     """The richest set that the encoding can write."""
-    characters = UNICODE.ellipsis + UNICODE.arrow + UNICODE.dash + UNICODE.error + UNICODE.bar
+    characters = "".join(getattr(UNICODE, one.name) for one in fields(Glyphs))
     try:
         characters.encode(encoding)
     except (UnicodeEncodeError, LookupError):
@@ -36,3 +88,16 @@ def draw_bar(share: float, width: int, glyphs: Glyphs) -> str:
         filled = max(1, filled)
     whole, rest = divmod(filled, steps)
     return glyphs.bar[-1] * whole + (glyphs.bar[rest - 1] if rest else "")
+
+
+def draw_columns(values: Sequence[int], glyphs: Glyphs) -> str:
+    """A little plot, one character for each value; what is not 0 can be seen. Where the encoding
+    has no blocks of all heights, digits stand for tenths of the highest."""
+    highest = max(values, default=0)
+    if highest <= 0:
+        return glyphs.nothing * len(values)
+    marks = glyphs.column if len(glyphs.column) > 1 else "123456789"
+    steps = len(marks)
+    return "".join(
+        marks[-(-value * steps // highest) - 1] if value > 0 else glyphs.nothing for value in values
+    )

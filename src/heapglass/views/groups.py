@@ -10,10 +10,12 @@ import numpy as np
 
 from heapglass.analysis.counters import Counters, add_counters, sum_counters, take_rows
 from heapglass.analysis.grouping import Group, GroupBy, group_sites, group_threads, sort_groups
-from heapglass.analysis.leaks import Remainder, call_remainder
+from heapglass.analysis.leaks import Remainder
+from heapglass.analysis.narrowed import NOTHING, absent_counters
 from heapglass.analysis.order import SortKey, size_column
 from heapglass.analysis.plumbing import Plumbing
 from heapglass.analysis.stacks import responsible_frame
+from heapglass.analysis.windows import remainder_of
 from heapglass.model import Frame, HeapSource
 from heapglass.views.caveats import list_caveats
 from heapglass.views.naming import Resolver, name_stacks
@@ -33,6 +35,7 @@ class GroupView:
     matched: int  # rows there would be without a limit
     sum: Counters  # over all of those
     warnings: tuple[str, ...]
+    absent: frozenset[str] = NOTHING  # counters that the source does not know
 
 
 def build_groups(
@@ -53,12 +56,13 @@ def build_groups(
         caveats=list_caveats(source, chosen.table, query.units),
         by=by,
         sort=chosen.sort,
-        remainder=call_remainder(source.process.state),
+        remainder=remainder_of(source),
         rows=tuple(shown),
         members=_members(chosen, shown, query.plumbing) if query.has_members else (),
         matched=len(ordered),
         sum=reduce(add_counters, (one.counters for one in ordered), nothing),
         warnings=tuple(resolver.warnings),
+        absent=absent_counters(source),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from posixpath import basename
 
-from heapglass.analysis.grouping import Group, GroupBy
+from heapglass.analysis.grouping import Group, GroupBy, GroupKey
 from heapglass.model import Frame, Pseudo
 from heapglass.text import printable
 from heapglass.views.glyphs import Glyphs
@@ -19,7 +19,7 @@ from heapglass.views.labels import (
     shorten,
     shorten_path,
 )
-from heapglass.views.rows import SiteRow
+from heapglass.views.rows import Origin, SiteRow
 
 GAP = 2  # between columns
 _MIN_CHAIN = 14  # less room says too little
@@ -39,7 +39,11 @@ class Location:
 
 
 def locate_sites(
-    rows: Sequence[SiteRow], width: int | None, glyphs: Glyphs, *, are_callers_below: bool = False
+    rows: Sequence[SiteRow | Origin],
+    width: int | None,
+    glyphs: Glyphs,
+    *,
+    are_callers_below: bool = False,
 ) -> tuple[Location, ...]:
     """Function, place and, where there is room, callers; `are_callers_below` says that callers
     have a line of their own anyway, so that only plenty of room brings them here. Without a width
@@ -65,7 +69,7 @@ def locate_sites(
     )
 
 
-def _find_twins(rows: Sequence[SiteRow], places: Sequence[str]) -> set[int]:
+def _find_twins(rows: Sequence[SiteRow | Origin], places: Sequence[str]) -> set[int]:
     """Indexes of the rows at the one location that most rows have, if there is one: a wrapper of
     malloc, most likely, where only callers tell rows apart."""
     keys = [
@@ -77,7 +81,11 @@ def _find_twins(rows: Sequence[SiteRow], places: Sequence[str]) -> set[int]:
 
 
 def _locate_twins(
-    rows: Sequence[SiteRow], places: Sequence[str], twins: set[int], width: int, glyphs: Glyphs
+    rows: Sequence[SiteRow | Origin],
+    places: Sequence[str],
+    twins: set[int],
+    width: int,
+    glyphs: Glyphs,
 ) -> tuple[Location, ...]:
     """Where there is room for two texts only: callers instead of places that say nothing."""
     half = width // 2
@@ -107,7 +115,7 @@ def locate_groups(
 ) -> tuple[Location, ...]:
     """What each group is called, and for functions where they are."""
     if by is not GroupBy.FUNCTION:
-        return tuple(Location(_group_name(group, by, width, glyphs)) for group in groups)
+        return tuple(Location(group_name(group.key, by, width, glyphs)) for group in groups)
     places = [_function_place(group, width) for group in groups]
     if width is None:
         names = [_function_name(group, None, glyphs) for group in groups]
@@ -119,7 +127,31 @@ def locate_groups(
     return _align(names, places, [""] * len(groups))
 
 
-def site_name(row: SiteRow) -> str:
+def locate_members(
+    members: Sequence[tuple[GroupKey, Frame | None]],
+    by: GroupBy,
+    width: int | None,
+    glyphs: Glyphs,
+) -> tuple[Location, ...]:
+    """Groups by what they are called and a frame of one of their sites."""
+    return tuple(_locate_member(key, frame, by, width, glyphs) for key, frame in members)
+
+
+def _locate_member(
+    key: GroupKey, frame: Frame | None, by: GroupBy, width: int | None, glyphs: Glyphs
+) -> Location:
+    if by is not GroupBy.FUNCTION or frame is None or not frame.function:
+        return Location(group_name(key, by, width, glyphs))
+    path = printable(frame.file or frame.module)
+    if width is None:
+        return Location(short_name(frame, None, glyphs), path)
+    room = width - len(basename(path)) - GAP
+    if room < _MIN_NAME:
+        return Location(short_name(frame, width, glyphs))
+    return Location(short_name(frame, room, glyphs), basename(path))
+
+
+def site_name(row: SiteRow | Origin) -> str:
     """What stands for a site that no frame answers for."""
     return "[all other stacks]" if row.stack.cut is Pseudo.OTHER else "[no frames]"
 
@@ -130,13 +162,13 @@ def _place_width(places: Sequence[str], width: int) -> int:
     return min(max(map(len, places), default=0), max(12, width * 2 // 5))
 
 
-def _site_name(row: SiteRow, width: int | None, glyphs: Glyphs) -> str:
+def _site_name(row: SiteRow | Origin, width: int | None, glyphs: Glyphs) -> str:
     if row.responsible is None:
         return site_name(row) if width is None else shorten(site_name(row), width, glyphs)
     return short_name(row.responsible, width, glyphs)
 
 
-def _whole(row: SiteRow) -> Location:
+def _whole(row: SiteRow | Origin) -> Location:
     if row.responsible is None:
         return Location(site_name(row))
     return Location(
@@ -149,8 +181,8 @@ def _bare(frame: Frame) -> str:
     return f"{frame.module}+{frame.offset:#x}" if frame.module else f"{frame.address:#x}"
 
 
-def _group_name(group: Group, by: GroupBy, width: int | None, glyphs: Glyphs) -> str:
-    name, module = group.key.name, group.key.module
+def group_name(key: GroupKey, by: GroupBy, width: int | None, glyphs: Glyphs) -> str:
+    name, module = key.name, key.module
     if by is GroupBy.THREAD:
         text = printable(name) or "[unknown]"
         return text if width is None else shorten(text, width, glyphs)
@@ -163,7 +195,7 @@ def _group_name(group: Group, by: GroupBy, width: int | None, glyphs: Glyphs) ->
 def _function_name(group: Group, width: int | None, glyphs: Glyphs) -> str:
     if group.key.name and group.frame is not None:
         return short_name(group.frame, width, glyphs)
-    return _group_name(group, GroupBy.FUNCTION, width, glyphs)
+    return group_name(group.key, GroupBy.FUNCTION, width, glyphs)
 
 
 def _function_place(group: Group, width: int | None) -> str:

@@ -14,9 +14,9 @@ from heapglass.model import Frame, SiteTable
 
 
 @dataclass(frozen=True, slots=True)
-class SiteRow:
-    site: int
-    counters: Counters
+class Origin:
+    """Where memory comes from: a stack, and the frame of it that answers."""
+
     stack: NamedStack
     responsible_index: int  # in the stack; -1 for a stack without frames
     plumbing: Plumbing
@@ -35,6 +35,31 @@ class SiteRow:
         outer = self.stack.frames[self.responsible_index + 1 :]
         others = (frame for frame in outer if not self.plumbing.covers(frame))
         return tuple(dropwhile(lambda frame: own and fold_clones(frame.function) == own, others))
+
+
+@dataclass(frozen=True, slots=True)
+class SiteRow:
+    site: int
+    counters: Counters
+    stack: NamedStack
+    responsible_index: int  # in the stack; -1 for a stack without frames
+    plumbing: Plumbing
+
+    @property
+    def origin(self) -> Origin:
+        return Origin(self.stack, self.responsible_index, self.plumbing)
+
+    @property
+    def responsible(self) -> Frame | None:
+        return self.origin.responsible
+
+    @property
+    def callers(self) -> tuple[Frame, ...]:
+        return self.origin.callers
+
+
+def find_origin(stack: NamedStack, plumbing: Plumbing) -> Origin:
+    return Origin(stack, find_responsible(stack, plumbing), plumbing)
 
 
 def build_rows(

@@ -9,9 +9,11 @@ import numpy as np
 
 from heapglass.analysis.counters import Rows
 from heapglass.analysis.filters import Filter, passes_all
-from heapglass.analysis.order import SortKey, default_sort, sort_sites
+from heapglass.analysis.narrowed import absent_counters
+from heapglass.analysis.order import SortKey, default_sort, sort_column, sort_sites
 from heapglass.analysis.plumbing import Plumbing
 from heapglass.analysis.stacks import NamedStack
+from heapglass.errors import UsageError
 from heapglass.model import HeapSource, SiteTable
 from heapglass.units import Units
 from heapglass.views.naming import Resolver, name_stacks
@@ -44,7 +46,7 @@ class Selection:
 
 def select_sites(source: HeapSource, resolver: Resolver, query: TableQuery) -> Selection:
     """Names are looked up only where a filter needs them."""
-    sort = query.sort or default_sort(source.process.state)
+    sort = _choose_sort(source, query)
     table = source.sites()
     rows = sort_sites(table, sort)
     if not query.filters:
@@ -53,3 +55,16 @@ def select_sites(source: HeapSource, resolver: Resolver, query: TableQuery) -> S
     stacks = name_stacks(source, resolver, sites)
     passing = [passes_all(stacks[site], query.filters) for site in sites]
     return Selection(table, rows[np.array(passing, dtype=bool)], sort, stacks)
+
+
+def _choose_sort(source: HeapSource, query: TableQuery) -> SortKey:
+    sort = query.sort or default_sort(source.process.state)
+    absent = absent_counters(source)
+    if sort_column(sort) not in absent:
+        return sort
+    if query.sort is None:
+        return SortKey.LIVE
+    known = [key.value for key in SortKey if sort_column(key) not in absent]
+    raise UsageError(
+        f"'{sort.value}' is not known of a part of the recording; {', '.join(known)} are"
+    )

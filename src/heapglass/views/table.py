@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from heapglass.analysis.counters import Counters, sum_counters
 from heapglass.analysis.filters import at_least
-from heapglass.analysis.leaks import Remainder, call_remainder
+from heapglass.analysis.leaks import Remainder
+from heapglass.analysis.narrowed import NOTHING, absent_counters
 from heapglass.analysis.order import SortKey
+from heapglass.analysis.windows import remainder_of
 from heapglass.model import HeapSource
 from heapglass.views.caveats import list_caveats
 from heapglass.views.naming import Resolver, name_stacks
@@ -24,6 +26,7 @@ class TableView:
     matched: int  # rows there would be without a limit
     sum: Counters  # over all of those
     warnings: tuple[str, ...]
+    absent: frozenset[str] = NOTHING  # counters that the source does not know
 
 
 def build_table(source: HeapSource, resolver: Resolver, query: TableQuery) -> TableView:
@@ -35,9 +38,10 @@ def build_table(source: HeapSource, resolver: Resolver, query: TableQuery) -> Ta
     return TableView(
         caveats=list_caveats(source, table, query.units),
         sort=chosen.sort,
-        remainder=call_remainder(source.process.state),
+        remainder=remainder_of(source),
         rows=build_rows(table, shown, stacks, query.plumbing),
         matched=len(rows),
         sum=sum_counters(table, rows),
         warnings=tuple(resolver.warnings),
+        absent=absent_counters(source),
     )

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
-from heapglass.cli import doctor, main, source, summary, table
+from heapglass.cli import doctor, main, scope, source, summary, threads, timeline
+from unit.cli.sample_heap import later_heap
 from unit.fake_source import FakeNames, FakeSource
 
 if TYPE_CHECKING:
@@ -29,8 +30,12 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         heap: FakeSource, *arguments: str, env: Mapping[str, str] | None = None
     ) -> tuple[int, str, str]:
         opened = source.Opened(heap, FakeNames(heap, ["libstripped_plugin.so has no symbols"]))
-        for command in (summary, table, doctor):
-            monkeypatch.setattr(command, "open_source", lambda _argument: opened)
+        later = later_heap()
+        heaps = {"later": source.Opened(later, FakeNames(later))}
+        for command in (summary, scope, doctor, timeline, threads):
+            monkeypatch.setattr(
+                command, "open_source", lambda argument: heaps.get(argument, opened)
+            )
         for name, value in (env or {}).items():
             monkeypatch.setenv(name, value)
         code = main.main(arguments)

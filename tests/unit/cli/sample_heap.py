@@ -14,7 +14,7 @@ from heapglass.model import (
     ProcessState,
     Pseudo,
 )
-from unit.fake_source import FakeSite, FakeSource, frame
+from unit.fake_source import FakeBlocks, FakeSite, FakeSource, frame, snapshot
 
 LIBC = "/lib/x86_64-linux-gnu/libc.so.6"
 LIBSTDCXX = "/usr/lib/x86_64-linux-gnu/libstdc++.so.6.0.30"
@@ -113,6 +113,76 @@ def sample_heap() -> FakeSource:
         thread_names=(("app", 0), ("worker", 1), ("worker", 1)),
         sizes={0: 3, 3: 150, 5: 1_800_000, 6: 220_000, 7: 100_000, 13: 4_000, 16: 500, 25: 1},
         lifetimes={0: 2_050_000, 1: 60_000, 4: 9_000, 8: 4_500, 12: 500, 20: 30},
+    )
+
+
+_MS = 10**6
+
+
+def historic_heap() -> FakeSource:
+    """With blocks, a timeline and snapshots: site 2 grows, 4 is kept, 5 is recent; 8 belongs to the
+    C library."""
+    heap = sample_heap()
+    heap.live = (
+        FakeBlocks(2, 104_336, [time * 17 * _MS for time in range(201)]),
+        FakeBlocks(3, 167, [100 * _MS + time * _MS for time in range(456)]),
+        FakeBlocks(4, 4_096, [20 * _MS]),
+        FakeBlocks(5, 16_384, [3_300 * _MS + time * _MS for time in range(10)]),
+        FakeBlocks(7, 100, [_MS * 900] * 5),
+        FakeBlocks(8, 1_024, [2 * _MS]),
+    )
+    heap.points = (
+        (10 * _MS, 400_000),
+        (500 * _MS, 4_000_000),
+        (1_000 * _MS, 9_000_000),
+        (1_500 * _MS, 18_000_000),
+        (2_100 * _MS, 29_498_100),
+        (2_500 * _MS, 24_000_000),
+        (3_000 * _MS, 22_000_000),
+    )
+    heap.history = (
+        snapshot(1_000 * _MS, [(2, 80, 8_000_000, 90, 9_000_000), (3, 456, 76_543, 460, 80_000)]),
+        snapshot(
+            2_000 * _MS,
+            [
+                (2, 120, 12_000_000, 600, 30_000_000),
+                (3, 456, 76_543, 9_000, 900_000),
+                (4, 1, 4_096, 1, 4_096),
+                (5, 20, 327_680, 20, 327_680),
+            ],
+        ),
+    )
+    return heap
+
+
+def later_heap() -> FakeSource:
+    """As the sample, rebuilt: other lines and addresses, a clone, another name of the program; one
+    site gone, one new, one grown, one shrunk."""
+    moved = {one: replace(one, line=one.line + 7, address=one.address + 64) for one in (RUN, MAIN)}
+    index = replace(INDEX, function=f"{INDEX.function} [clone .isra.0]", line=1300)
+    first, second, _, fourth, fifth, *rest = SITES
+    start = (moved[MAIN], *START[1:])
+    return FakeSource(
+        (
+            replace(
+                first,
+                frames=(NEW, INSERT, index, moved[RUN], *start),
+                bytes_allocated=first.bytes_allocated + 4_000_000,
+                peak_bytes=first.peak_bytes + 4_000_000,
+            ),
+            replace(second, peak_bytes=3_000_000),
+            FakeSite(
+                (frame("warm_up", "/usr/local/src/app/warm.c", 5), *start),
+                allocations=2,
+                bytes_allocated=100_000,
+                peak_blocks=2,
+                peak_bytes=100_000,
+            ),
+            fourth,
+            replace(fifth, frames=(NEW, INSERT, index, *THREAD)),
+            *rest,
+        ),
+        thread_names=(("app", 0), ("worker", 1)),
     )
 
 

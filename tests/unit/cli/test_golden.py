@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from unit.cli.sample_heap import empty_heap, lossy_heap, running_heap, sample_heap, sampled_heap
+from unit.cli.sample_heap import (
+    empty_heap,
+    historic_heap,
+    lossy_heap,
+    running_heap,
+    sample_heap,
+    sampled_heap,
+)
 
 if TYPE_CHECKING:
     from unit.cli.conftest import Run
@@ -52,9 +59,49 @@ SCREENS = {
     "table-sampled-120": (["table", "x"], {"COLUMNS": "120"}),
     "summary-empty-80": (["summary", "x"], {"COLUMNS": "80"}),
     "table-empty-80": (["table", "x"], {"COLUMNS": "80"}),
+    "tree-80": (["tree", "x"], {"COLUMNS": "80"}),
+    "tree-120": (["tree", "x", "--min", "0"], {"COLUMNS": "120"}),
+    "tree-pipe": (["tree", "x"], {}),
+    "tree-callers-80": (["tree", "x", "--callers", "--sort", "bytes"], {"COLUMNS": "80"}),
+    "tree-all-frames-120": (["tree", "x", "--all-frames"], {"COLUMNS": "120"}),
+    "tree-module-80": (["tree", "x", "--group", "module"], {"COLUMNS": "80"}),
+    "tree-sampled-80": (["tree", "x", "--sort", "live"], {"COLUMNS": "80"}),
+    "tree-empty-80": (["tree", "x"], {"COLUMNS": "80"}),
+    "flamegraph-80": (["flamegraph", "x"], {"COLUMNS": "80"}),
+    "flamegraph-120": (["flamegraph", "x", "--callers"], {"COLUMNS": "120"}),
+    "flamegraph-pipe": (["flamegraph", "x", "--depth", "0", "--min", "0"], {}),
+    "flamegraph-color-80": (["flamegraph", "x", "--color"], {"COLUMNS": "80", "TERM": "xterm"}),
+    "flamegraph-empty-80": (["flamegraph", "x"], {"COLUMNS": "80"}),
+    "timeline-historic-80": (["timeline", "x"], {"COLUMNS": "80"}),
+    "timeline-historic-120": (["timeline", "x", "--show", "bytes"], {"COLUMNS": "120"}),
+    "timeline-historic-filter-80": (
+        ["timeline", "x", "--function", "Index", "--since", "1s"],
+        {"COLUMNS": "80"},
+    ),
+    "timeline-empty-80": (["timeline", "x"], {"COLUMNS": "80"}),
+    "sizes-historic-80": (["sizes", "x"], {"COLUMNS": "80"}),
+    "sizes-historic-fine-120": (["sizes", "x", "--fine", "--group", "site"], {"COLUMNS": "120"}),
+    "sizes-empty-80": (["sizes", "x"], {"COLUMNS": "80"}),
+    "ages-historic-80": (["ages", "x", "--group", "function"], {"COLUMNS": "80"}),
+    "ages-historic-pipe": (["ages", "x", "--fine", "--group", "module", "--since", "1s"], {}),
+    "threads-80": (["threads", "x"], {"COLUMNS": "80"}),
+    "threads-120": (["threads", "x", "--group", "name"], {"COLUMNS": "120"}),
+    "threads-filter-80": (["threads", "x", "--function", "Index"], {"COLUMNS": "80"}),
+    "leaks-historic-80": (["leaks", "x"], {"COLUMNS": "80"}),
+    "leaks-historic-120": (["leaks", "x", "--stacks", "-n", "2"], {"COLUMNS": "120"}),
+    "leaks-historic-pipe": (["leaks", "x", "--group", "module", "--min", "2k"], {}),
+    "leaks-empty-80": (["leaks", "x"], {"COLUMNS": "80"}),
+    "diff-80": (["diff", "x", "later"], {"COLUMNS": "80"}),
+    "diff-120": (["diff", "x", "later", "--stacks", "-n", "1"], {"COLUMNS": "120"}),
+    "diff-pipe": (["diff", "x", "later", "--group", "function", "--same"], {}),
+    "diff-historic-80": (["diff", "x@1s", "x@2s"], {"COLUMNS": "80"}),
+    "table-historic-moment-80": (["table", "x@2s"], {"COLUMNS": "80"}),
+    "table-historic-window-80": (["table", "x", "--since", "1s"], {"COLUMNS": "80"}),
+    "table-thread-80": (["table", "x", "--thread", "worker"], {"COLUMNS": "80"}),
     "wrapper-80": (["table", "x", "--wrapper", "xml.*"], {"COLUMNS": "80"}),
 }
 HEAPS = {
+    "historic": historic_heap,
     "lossy": lossy_heap,
     "running": running_heap,
     "sampled": sampled_heap,

@@ -17,6 +17,7 @@ from unit.cli.sample_costs import CELL_COSTS, MODES, PLAN, PROGRAM_COSTS
 from unit.cli.sample_heap import (
     SITES,
     empty_heap,
+    historic_heap,
     lossy_heap,
     running_heap,
     sample_heap,
@@ -204,6 +205,84 @@ def test_estimates_have_errors(run: Run) -> None:
     assert table["sum"]["errors"]["peak_bytes"] == pytest.approx(squares**0.5)
 
 
+def view_keys(run: Run) -> set[str]:
+    """Of everything that looks at the history, or at two heaps."""
+    commands = (
+        ("tree", "x"),
+        ("timeline", "x"),
+        ("sizes", "x", "--group", "site"),
+        ("ages", "x", "--group", "function"),
+        ("threads", "x"),
+        ("leaks", "x"),
+        ("leaks", "x", "--group", "function", "--min", "2k"),
+        ("diff", "x", "later"),
+        ("table", "x@1s"),
+    )
+    found = (keys(document(run, historic_heap(), *command)) for command in commands)
+    return set().union(*found)
+
+
+def test_a_tree_adds_up(run: Run) -> None:
+    found = document(run, sample_heap(), "tree", "x", "--min", "0")
+    nodes = found["nodes"]
+    assert found["schema"] == "heapglass.tree/1"
+    assert nodes[0]["parent"] is None
+    assert nodes[0]["total"] == sample_heap().totals.peak_bytes == nodes[0]["peak_bytes"]
+    below = [0] * len(nodes)
+    for place, node in enumerate(nodes[1:], 1):
+        assert node["parent"] < place
+        below[node["parent"]] += node["total"]
+    assert all(n["total"] == n["own"] + rest for n, rest in zip(nodes, below, strict=True))
+    assert document(run, sample_heap(), "flamegraph", "x", "--min", "0") == found
+
+
+def test_classes_hold_all_live_blocks(run: Run) -> None:
+    for command in ("sizes", "ages"):
+        for fine in ((), ("--fine",)):
+            found = document(run, historic_heap(), command, "x", "--group", "function", *fine)
+            assert found["schema"] == f"heapglass.{command}/1"
+            assert found["live_blocks"] == 674 == sum(c["live_blocks"] for c in found["classes"])
+            assert sum(row["live_bytes"] for row in found["rows"]) == found["live_bytes"]
+            for row in found["rows"]:
+                assert len(row["counts"]) == len(found["classes"])
+                assert sum(row["counts"]) == row["live_blocks"]
+
+
+def test_what_a_moment_does_not_know_is_null(run: Run) -> None:
+    found = document(run, historic_heap(), "table", "x@2s")
+    assert found["sum"]["peak_bytes"] is None
+    assert found["sum"]["live_bytes"] == 12_408_319
+    assert all(site["temporary"] is None for site in found["sites"])
+    at_peak = document(run, historic_heap(), "tree", "x@peak", "--min", "0")
+    assert at_peak["nodes"][0]["allocations"] is None
+    assert at_peak["nodes"][0]["live_bytes"] == historic_heap().totals.peak_bytes
+
+
+def test_leaks_say_how_certain_they_are(run: Run) -> None:
+    found = document(run, historic_heap(), "leaks", "x")
+    by_site = {leak["sites"][0]["id"]: leak["certainty"] for leak in found["leaks"]}
+    assert by_site == {2: "growing", 3: "kept", 4: "kept", 7: "kept", 5: "recent"}
+    (left_out,) = found["left_out"]
+    assert left_out["built_in"]
+    assert left_out["live_bytes"] == 1_024
+    assert found["growth_known"]
+
+
+def test_a_rebuilt_program_is_still_the_same(run: Run) -> None:
+    found = document(run, sample_heap(), "diff", "x", "later")
+    changes = {(row["change"], row["delta"]) for row in found["rows"]}
+    assert changes == {
+        ("grown", 4_000_000),
+        ("shrunk", -1_000_000),
+        ("new", 100_000),
+        ("gone", -4_096),
+    }
+    counts = {one["change"]: one["count"] for one in found["changes"]}
+    assert counts == {"new": 1, "grown": 1, "shrunk": 1, "gone": 1, "same": 2}
+    delta = found["after"]["totals"]["peak_bytes"] - found["before"]["totals"]["peak_bytes"]
+    assert delta == sum(one["peak_delta"] for one in found["changes"])
+
+
 def test_every_key_is_documented(run: Run) -> None:
     documented = set(re.findall(r"^\| `(\w+)`", DOCS.read_text(encoding="utf-8"), re.MULTILINE))
     found: set[str] = set()
@@ -212,6 +291,7 @@ def test_every_key_is_documented(run: Run) -> None:
         found |= keys(document(run, heap, "table", "x"))
         found |= keys(document(run, heap, "table", "x", "--group", "file"))
         found |= keys(document(run, heap, "doctor", "x"))
+    found |= view_keys(run)
     found |= keys(machine_document([Finding(Severity.OK, "system", "Fine.")]))
     found |= keys(cell_document(CELL_COSTS, PLAN, MODES))
     found |= keys(program_document(["app"], PROGRAM_COSTS, MODES[:3]))

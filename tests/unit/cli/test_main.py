@@ -44,15 +44,20 @@ def test_every_command_explains_itself(name: str, cli: Cli) -> None:
         assert done.returncode == 0
         assert done.stdout.startswith(f"usage: heapglass {name}")
         assert max(map(len, done.stdout.splitlines())) <= 80
+        _, _, examples = done.stdout.partition("\nexamples:\n")
+        assert "heapglass" in examples
 
 
 @pytest.mark.parametrize("word", ["--help", "-h", "help"])
 def test_help_lists_the_commands(word: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert dispatcher.main([word]) == 0
     out = capsys.readouterr().out
+    words = " ".join(out.split())
     for name, text in dispatcher.COMMANDS.items():
-        assert name in out
-        assert text in out
+        assert f"{name} {text}" in words
+    lines = out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert len(lines) <= 40
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

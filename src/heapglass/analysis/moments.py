@@ -1,0 +1,217 @@
+"""A moment of a heap's life: how people write it, and the heap as it was then.
+
+Sites are known at the end, at the peak, and at each snapshot. Any other moment is shown as the
+nearest of those, and the heap's notes say which.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from typing import Any
+
+import numpy as np
+
+from heapglass.analysis.counters import take_rows
+from heapglass.analysis.narrowed import Narrowed, Noted, absent_counters, empty
+from heapglass.errors import UsageError
+from heapglass.model import HeapSource, Process, ProcessState, SiteTable, Snapshot, Timeline
+from heapglass.model.tables import F64, I64
+from heapglass.units import format_duration, parse_time
+
+_PEAK_ONLY = ("peak_blocks", "peak_bytes")
+_CALLS = ("allocations", "frees", "bytes_allocated", "bytes_freed")
+_WHOLE_RUN = ("temporary", "realloc_in_place", "realloc_moved")
+
+
+class MomentKind(Enum):
+    TIME = auto()
+    PEAK = auto()
+    END = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    kind: MomentKind
+    time_ns: int = 0  # since the recording's start, for TIME
+
+
+def parse_moment(text: str) -> Moment:
+    """`00:01:30`, `90s`, `1.5m`, `start`, `peak` or `end`; ValueError says what is wrong."""
+    match text:
+        case "peak":
+            return Moment(MomentKind.PEAK)
+        case "end":
+            return Moment(MomentKind.END)
+        case "start":
+            return Moment(MomentKind.TIME, 0)
+    try:
+        return Moment(MomentKind.TIME, parse_time(text))
+    except ValueError:
+        raise ValueError(
+            f"'{text}' is not a moment: write 90s, 00:01:30, start, peak or end"
+        ) from None
+
+
+def at_moment(source: HeapSource, moment: Moment) -> HeapSource:
+    match moment.kind:
+        case MomentKind.END:
+            return source
+        case MomentKind.PEAK:
+            return PeakHeap(source)
+        case MomentKind.TIME:
+            return _at_time(source, moment.time_ns)
+
+
+def moment_time_ns(source: HeapSource, moment: Moment) -> int:
+    match moment.kind:
+        case MomentKind.END:
+            return source.process.duration_ns
+        case MomentKind.PEAK:
+            return source.totals.peak_time_ns
+        case MomentKind.TIME:
+            return moment.time_ns
+
+
+class PeakHeap(Narrowed):
+    """What was live at the peak, exactly; how it came about is not known of that moment."""
+
+    def __init__(self, whole: HeapSource) -> None:
+        if "peak_bytes" in absent_counters(whole):
+            raise UsageError("the peak is only known of the whole recording, not of a part of it")
+        self._time_ns = whole.totals.peak_time_ns
+        note = f"As it was at the peak, after {format_duration(self._time_ns)}."
+        super().__init__(whole, (note,), frozenset((*_CALLS, *_WHOLE_RUN, *_PEAK_ONLY)))
+
+    @property
+    def process(self) -> Process:
+        return _running(self._whole.process, self._time_ns)
+
+    def sites(self) -> SiteTable:
+        return _at_peak(self._whole.sites())
+
+    def sites_by_shard(self) -> dict[int, SiteTable]:
+        return {shard: _at_peak(table) for shard, table in self._whole.sites_by_shard().items()}
+
+    def timeline(self) -> Timeline:
+        return cut_timeline(self._whole.timeline(), 0, self._time_ns)
+
+
+class SnapshotHeap(Narrowed):
+    """A heap as one snapshot has it; one without rows is the heap before its first allocation."""
+
+    def __init__(self, whole: HeapSource, snapshot: Snapshot, asked_ns: int) -> None:
+        self._snapshot = snapshot
+        note = f"As it was after {format_duration(snapshot.time_ns)}"
+        if _is_far(snapshot.time_ns, asked_ns):
+            note += f": no snapshot is nearer to {format_duration(asked_ns)}"
+        super().__init__(whole, (f"{note}.",), frozenset((*_WHOLE_RUN, *_PEAK_ONLY)))
+
+    @property
+    def process(self) -> Process:
+        return _running(self._whole.process, self._snapshot.time_ns)
+
+    def sites(self) -> SiteTable:
+        return _at_snapshot(self._whole.sites(), self._snapshot)
+
+    def timeline(self) -> Timeline:
+        return cut_timeline(self._whole.timeline(), 0, self._snapshot.time_ns)
+
+
+def cut_timeline(timeline: Timeline, first_ns: int, last_ns: int) -> Timeline:
+    inside = (timeline.time_ns >= first_ns) & (timeline.time_ns <= last_ns)
+    return Timeline(
+        timeline.time_ns[inside],
+        timeline.live_bytes[inside],
+        timeline.live_blocks[inside],
+        timeline.allocations[inside],
+        timeline.bytes_allocated[inside],
+        timeline.peak_bytes[inside],
+        timeline.usable_bytes[inside],
+    )
+
+
+def _at_time(source: HeapSource, time_ns: int) -> HeapSource:
+    nearest = _nearest_snapshot(source, time_ns)
+    end_ns = source.process.duration_ns
+    if abs(nearest.time_ns - time_ns) < abs(end_ns - time_ns):
+        return SnapshotHeap(source, nearest, time_ns)
+    end, asked = format_duration(end_ns), format_duration(time_ns)
+    if time_ns > end_ns:
+        raise UsageError(f"{source.name} ends after {end}, before {asked}")
+    if not _is_far(end_ns, time_ns):
+        return source
+    return Noted(source, (f"As it was at the end, after {end}: no snapshot is nearer to {asked}.",))
+
+
+def _nearest_snapshot(source: HeapSource, time_ns: int) -> Snapshot:
+    """The start, before any allocation, counts as one."""
+    nothing = np.zeros(0, dtype=np.int64)
+    nearest = Snapshot(0, nothing, nothing, nothing, nothing, nothing)
+    for snapshot in source.snapshots():
+        if abs(snapshot.time_ns - time_ns) <= abs(nearest.time_ns - time_ns):
+            nearest = snapshot
+        if snapshot.time_ns >= time_ns:
+            break
+    return nearest
+
+
+def _is_far(found_ns: int, asked_ns: int) -> bool:
+    """More than a hundredth off, so that it must be said."""
+    return abs(found_ns - asked_ns) * 100 > asked_ns
+
+
+def _running(process: Process, time_ns: int) -> Process:
+    """The process as it was then: whatever became of it, it ran."""
+    return replace(
+        process,
+        state=ProcessState.RUNNING,
+        exit_status=None,
+        exit_signal=None,
+        duration_ns=time_ns,
+    )
+
+
+def _at_peak(table: SiteTable) -> SiteTable:
+    changes: dict[str, Any] = {
+        "live_blocks": table.peak_blocks,
+        "live_bytes": table.peak_bytes,
+        "live_bytes_error": table.peak_bytes_error,
+        "live_blocks_error": _scaled(table.allocations_error, table.peak_blocks, table.allocations),
+        **empty(table, *_CALLS, *_WHOLE_RUN, *_PEAK_ONLY),
+        **empty(table, "allocations_error", "bytes_allocated_error", "peak_bytes_error"),
+    }
+    there = np.flatnonzero(table.peak_blocks != 0)
+    return take_rows(replace(table, **changes), there)
+
+
+def _at_snapshot(whole: SiteTable, snapshot: Snapshot) -> SiteTable:
+    """Rows of `whole` that the snapshot knows, with its numbers. The errors of estimates are those
+    of the whole run in proportion, as far as they grow with the root of what is counted."""
+    rows = np.flatnonzero(np.isin(whole.id, snapshot.site))
+    table = take_rows(whole, rows)
+    at = np.searchsorted(snapshot.site, table.id)
+    allocations, bytes_allocated = snapshot.allocations[at], snapshot.bytes_allocated[at]
+    live_blocks, live_bytes = snapshot.live_blocks[at], snapshot.live_bytes[at]
+    changes: dict[str, Any] = {
+        "allocations": allocations,
+        "bytes_allocated": bytes_allocated,
+        "live_blocks": live_blocks,
+        "live_bytes": live_bytes,
+        "frees": allocations - live_blocks,
+        "bytes_freed": bytes_allocated - live_bytes,
+        "allocations_error": _scaled(table.allocations_error, allocations, table.allocations),
+        "bytes_allocated_error": _scaled(
+            table.bytes_allocated_error, bytes_allocated, table.bytes_allocated
+        ),
+        "live_blocks_error": _scaled(table.allocations_error, live_blocks, table.allocations),
+        "live_bytes_error": _scaled(table.bytes_allocated_error, live_bytes, table.bytes_allocated),
+        **empty(table, *_WHOLE_RUN, *_PEAK_ONLY, "peak_bytes_error"),
+    }
+    return replace(table, **changes)
+
+
+def _scaled(error: F64, part: I64, whole: I64) -> F64:
+    share = np.clip(part / np.maximum(whole, 1), 0, 1)
+    scaled: F64 = error * np.sqrt(share)
+    return scaled

@@ -1,0 +1,143 @@
+"""A part of a heap that is again a heap, so that every view can show it.
+
+What the part cannot know is listed in `absent`: views leave it out instead of showing zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from heapglass.errors import UsageError
+from heapglass.model import (
+    BlockTable,
+    HeapSource,
+    Histogram,
+    Losses,
+    Module,
+    Process,
+    Recorder,
+    SiteTable,
+    Snapshot,
+    Stack,
+    Thread,
+    Timeline,
+    Totals,
+    Workings,
+)
+
+NOTHING: frozenset[str] = frozenset()
+
+
+class Narrowed:
+    """As the heap it is a part of, but for what subclasses change; totals follow their sites."""
+
+    def __init__(
+        self, whole: HeapSource, notes: Sequence[str], absent: frozenset[str] = NOTHING
+    ) -> None:
+        self._whole = whole
+        self._notes = tuple(notes)
+        self.absent = absent_counters(whole) | absent
+
+    @property
+    def name(self) -> str:
+        return self._whole.name
+
+    @property
+    def notes(self) -> Sequence[str]:
+        return (*self._whole.notes, *self._notes)
+
+    @property
+    def process(self) -> Process:
+        return self._whole.process
+
+    @property
+    def losses(self) -> Losses:
+        """The errors of peaks say nothing about a part."""
+        return replace(self._whole.losses, peak_error_bytes=0, usable_peak_error_bytes=0)
+
+    @property
+    def recorder(self) -> Recorder:
+        return self._whole.recorder
+
+    @property
+    def workings(self) -> Workings:
+        return self._whole.workings
+
+    @property
+    def modules(self) -> Sequence[Module]:
+        return self._whole.modules
+
+    @property
+    def threads(self) -> Sequence[Thread]:
+        return self._whole.threads
+
+    @property
+    def totals(self) -> Totals:
+        table = self.sites()
+        live = int(table.live_bytes.sum())
+        return replace(
+            self._whole.totals,
+            allocations=int(table.allocations.sum()),
+            frees=int(table.frees.sum()),
+            bytes_allocated=int(table.bytes_allocated.sum()),
+            bytes_freed=int(table.bytes_freed.sum()),
+            live_blocks=int(table.live_blocks.sum()),
+            live_bytes=live,
+            peak_bytes=int(table.peak_bytes.sum()),
+            temporary=int(table.temporary.sum()),
+            reallocs=int(table.realloc_in_place.sum() + table.realloc_moved.sum()),
+            usable_live_bytes=live,
+            usable_peak_bytes=None,
+        )
+
+    def sites(self) -> SiteTable:
+        return self._whole.sites()
+
+    def sites_by_shard(self) -> Mapping[int, SiteTable]:
+        raise UsageError("snapshots do not tell threads apart: only the end and the peak do")
+
+    def stack(self, site: int) -> Stack:
+        return self._whole.stack(site)
+
+    def size_histogram(self, site: int | None = None) -> Histogram:
+        return self._whole.size_histogram(site)
+
+    def lifetime_histogram(self, site: int | None = None) -> Histogram:
+        return self._whole.lifetime_histogram(site)
+
+    def blocks(self) -> BlockTable:
+        return self._whole.blocks()
+
+    def timeline(self) -> Timeline:
+        return self._whole.timeline()
+
+    def snapshots(self) -> Iterator[Snapshot]:
+        return self._whole.snapshots()
+
+
+class Noted(Narrowed):
+    """The whole heap, with something to be known of it first."""
+
+    @property
+    def losses(self) -> Losses:
+        return self._whole.losses
+
+    @property
+    def totals(self) -> Totals:
+        return self._whole.totals
+
+    def sites_by_shard(self) -> Mapping[int, SiteTable]:
+        return self._whole.sites_by_shard()
+
+
+def absent_counters(source: HeapSource) -> frozenset[str]:
+    """The columns of its site table that the source knows nothing about."""
+    return source.absent if isinstance(source, Narrowed) else NOTHING
+
+
+def empty(table: SiteTable, *names: str) -> dict[str, object]:
+    """These columns without values, for `dataclasses.replace`."""
+    return {name: np.zeros(len(table), dtype=getattr(table, name).dtype) for name in names}

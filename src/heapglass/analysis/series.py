@@ -1,0 +1,72 @@
+"""Numbers over time, brought to as many columns as there are to draw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from heapglass.model import Timeline
+from heapglass.model.tables import F64, I64
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Values at moments, rising in time; between two moments the earlier value holds."""
+
+    time_ns: I64
+    value: I64
+
+    def __len__(self) -> int:
+        return len(self.time_ns)
+
+
+def live_series(timeline: Timeline) -> Series:
+    """Live bytes with the peaks between the points, which a point knows only afterwards: they are
+    put where the point is that first tells of them."""
+    rises = np.diff(timeline.peak_bytes, prepend=0) > 0
+    return Series(
+        timeline.time_ns,
+        np.where(rises, np.maximum(timeline.peak_bytes, timeline.live_bytes), timeline.live_bytes),
+    )
+
+
+def add_point(series: Series, time_ns: int, value: int) -> Series:
+    """The series with one more point, behind those of the same moment."""
+    at = int(np.searchsorted(series.time_ns, time_ns, side="right"))
+    return Series(np.insert(series.time_ns, at, time_ns), np.insert(series.value, at, value))
+
+
+def cut_series(series: Series, first_ns: int, last_ns: int) -> Series:
+    """What lies in between, beginning with the value that held at the first moment."""
+    inside = (series.time_ns >= first_ns) & (series.time_ns <= last_ns)
+    cut = Series(series.time_ns[inside], series.value[inside])
+    before = np.flatnonzero(series.time_ns < first_ns)
+    if not len(before) or (len(cut) and int(cut.time_ns[0]) == first_ns):
+        return cut
+    return Series(np.append(first_ns, cut.time_ns), np.append(series.value[before[-1]], cut.value))
+
+
+def highest_in_columns(series: Series, first_ns: int, last_ns: int, columns: int) -> F64:
+    """The highest value in each column of time, or the one that holds where nothing is noted."""
+    edges = np.linspace(first_ns, last_ns, columns + 1)
+    place = np.clip(np.searchsorted(edges, series.time_ns, side="right") - 1, 0, columns - 1)
+    highest = np.full(columns, -1.0)
+    np.maximum.at(highest, place, series.value.astype(np.float64))
+    holding = np.searchsorted(series.time_ns, edges[:-1], side="right") - 1
+    held = np.where(holding >= 0, series.value[np.maximum(holding, 0)], 0) if len(series) else 0.0
+    in_columns: F64 = np.maximum(highest, held)
+    return in_columns
+
+
+def rates_in_columns(series: Series, first_ns: int, last_ns: int, columns: int) -> F64:
+    """How much a sum grew in each column of time, per second."""
+    edges = np.linspace(first_ns, last_ns, columns + 1)
+    if not len(series):
+        return np.zeros(columns)
+    # A sum is nothing at the start, and rises evenly between two points, for all that is known.
+    times = np.append(0, series.time_ns)
+    sums = np.interp(edges, times, np.append(0, series.value))
+    width_s = max(1, last_ns - first_ns) / columns / 1e9
+    rates: F64 = np.diff(sums) / width_s
+    return rates

@@ -1,0 +1,79 @@
+"""What some of the threads did: the counters of the shards that they wrote to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from heapglass.analysis.counters import COLUMNS, ESTIMATED, take_rows
+from heapglass.analysis.grouping import name_threads
+from heapglass.analysis.narrowed import Narrowed
+from heapglass.errors import UsageError
+from heapglass.model import HeapSource, SiteTable, Thread
+from heapglass.units import format_count
+
+
+class ThreadHeap(Narrowed):
+    """Live is what these threads allocated less what they freed, of their own or of others."""
+
+    def __init__(self, whole: HeapSource, pattern: re.Pattern[str]) -> None:
+        self._chosen = find_threads(whole.threads, pattern)
+        self._shards = {thread.shard for thread in self._chosen}
+        super().__init__(whole, tuple(self._describe(whole.threads)))
+
+    def _describe(self, threads: Sequence[Thread]) -> Iterator[str]:
+        count = len(self._chosen)
+        who = f"{format_count(count)} of {format_count(len(threads))} threads"
+        yield (
+            f"Only what {who} did: live is what they allocated less what they freed, also of"
+            " other threads' blocks."
+        )
+        chosen = {thread.tid for thread in self._chosen}
+        others = [t for t in threads if t.shard in self._shards and t.tid not in chosen]
+        if others:
+            yield f"Counted with them, as one followed the other: {name_threads(others)}."
+
+    @property
+    def threads(self) -> Sequence[Thread]:
+        return self._chosen
+
+    def sites(self) -> SiteTable:
+        return add_tables(self.sites_by_shard().values(), self._whole.sites())
+
+    def sites_by_shard(self) -> Mapping[int, SiteTable]:
+        tables = self._whole.sites_by_shard()
+        return {shard: table for shard, table in tables.items() if shard in self._shards}
+
+
+def find_threads(threads: Sequence[Thread], pattern: re.Pattern[str]) -> tuple[Thread, ...]:
+    """By name or thread id; UsageError if there is none."""
+    found = tuple(
+        thread
+        for thread in threads
+        if pattern.search(thread.name) or pattern.fullmatch(str(thread.tid))
+    )
+    if not found:
+        raise UsageError(f"no thread is called '{pattern.pattern}'; 'heapglass threads' lists them")
+    return found
+
+
+def add_tables(tables: Iterable[SiteTable], whole: SiteTable) -> SiteTable:
+    """The rows of `whole` that any of the tables has, with the sums over these."""
+    order = np.argsort(whole.id)
+    sums = {name: np.zeros(len(whole), dtype=np.int64) for name in COLUMNS}
+    squares = {f"{name}_error": np.zeros(len(whole)) for name in ESTIMATED}
+    is_there = np.zeros(len(whole), dtype=bool)
+    for table in tables:
+        rows = order[np.searchsorted(whole.id[order], table.id)]
+        is_there[rows] = True
+        for name, total in sums.items():
+            total[rows] += getattr(table, name)
+        for name, square in squares.items():
+            square[rows] += np.square(getattr(table, name))
+    errors = {name: np.sqrt(square) for name, square in squares.items()}
+    changes: dict[str, Any] = {**sums, **errors}
+    return take_rows(replace(whole, **changes), np.flatnonzero(is_there))

@@ -1,0 +1,83 @@
+"""What happened between two moments: the later heap less the earlier one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from heapglass.analysis.blocks import take_blocks
+from heapglass.analysis.counters import COLUMNS, ESTIMATED
+from heapglass.analysis.leaks import Remainder, call_remainder
+from heapglass.analysis.moments import Moment, at_moment, cut_timeline, moment_time_ns
+from heapglass.analysis.narrowed import Narrowed, absent_counters
+from heapglass.errors import UsageError
+from heapglass.model import BlockTable, HeapSource, Process, SiteTable, Timeline
+from heapglass.units import format_duration
+
+_COUNTERS = tuple(name for name in COLUMNS if name != "samples")
+
+
+class WindowHeap(Narrowed):
+    """Calls are those made in the window; live is what came on top of what was live before, so
+    it is negative where more was freed than allocated."""
+
+    def __init__(self, whole: HeapSource, first: Moment, last: Moment) -> None:
+        self._first, self._last = at_moment(whole, first), at_moment(whole, last)
+        self._from_ns = moment_time_ns(whole, first)
+        self._to_ns = moment_time_ns(whole, last)
+        if self._from_ns >= self._to_ns:
+            raise UsageError("--since must be before --until")
+        absent = absent_counters(self._first) | absent_counters(self._last)
+        # The moments that were found are those that matter, not those that were asked for.
+        start, end = self._first.process.duration_ns, self._last.process.duration_ns
+        note = (
+            f"Between {format_duration(start)} and {format_duration(end)}, where the snapshots"
+            " are: what was allocated then, and by how much live memory grew."
+        )
+        super().__init__(whole, (note,), absent | {"peak_blocks", "peak_bytes"})
+
+    @property
+    def process(self) -> Process:
+        return self._last.process
+
+    def sites(self) -> SiteTable:
+        return subtract_sites(self._last.sites(), self._first.sites())
+
+    def blocks(self) -> BlockTable:
+        return blocks_between(self._whole.blocks(), self._from_ns, self._to_ns)
+
+    def timeline(self) -> Timeline:
+        return cut_timeline(self._whole.timeline(), self._from_ns, self._to_ns)
+
+
+def remainder_of(source: HeapSource) -> Remainder:
+    """What live blocks are to be called."""
+    is_window = isinstance(source, WindowHeap)
+    return Remainder.GROWN if is_window else call_remainder(source.process.state)
+
+
+def subtract_sites(last: SiteTable, first: SiteTable) -> SiteTable:
+    """`last` less what `first` has of the same sites; sites that nothing happened at stay."""
+    order = np.argsort(first.id)
+    place = np.searchsorted(first.id[order], last.id)
+    place = np.minimum(place, max(0, len(first) - 1))
+    is_known = first.id[order][place] == last.id if len(first) else np.zeros(len(last), bool)
+    at = order[place[is_known]] if len(first) else np.zeros(0, np.intp)
+    changes: dict[str, Any] = {}
+    for name in _COUNTERS:
+        column = getattr(last, name).copy()
+        column[is_known] -= getattr(first, name)[at]
+        changes[name] = column
+    for name in (f"{counter}_error" for counter in ESTIMATED):
+        error = np.asarray(getattr(last, name), dtype=np.float64).copy()
+        error[is_known] = np.hypot(error[is_known], getattr(first, name)[at])
+        changes[name] = error
+    return replace(last, **changes)
+
+
+def blocks_between(blocks: BlockTable, first_ns: int, last_ns: int) -> BlockTable:
+    """Those of the live blocks that were allocated in between."""
+    inside = (blocks.birth_ns >= first_ns) & (blocks.birth_ns <= last_ns)
+    return take_blocks(blocks, inside)

@@ -1,0 +1,223 @@
+"""`heapglass leaks`: what has not been freed, the most certain leaks first."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from heapglass.analysis.grouping import GroupBy
+from heapglass.analysis.leaks import Remainder
+from heapglass.analysis.suppressions import Suppression, parse_suppressions
+from heapglass.analysis.suspects import Certainty
+from heapglass.cli.arguments import (
+    add_filter_options,
+    add_min_option,
+    add_output_options,
+    add_wrapper_option,
+    chosen_filters,
+    chosen_plumbing,
+    chosen_units,
+    count_argument,
+    size_argument,
+    time_argument,
+)
+from heapglass.cli.located_rows import column_widths, locate_rows, pad_cells
+from heapglass.cli.output import Screen, location_parts, open_screen, print_json
+from heapglass.cli.scope import BlockScope, add_block_scope, open_blocks
+from heapglass.cli.site_list import blocks_text
+from heapglass.cli.source import add_debuginfod_option
+from heapglass.cli.stack_lines import print_stack
+from heapglass.errors import UsageError
+from heapglass.units import format_compact, format_count, format_duration, format_size
+from heapglass.views.leak_documents import leaks_document
+from heapglass.views.leaks import LeakQuery, LeaksView, LeftOut, build_leaks
+
+NAME = "leaks"
+HELP = "list what was never freed, the most certain leaks first"
+
+_DESCRIPTION = """\
+Lists what was not freed, site by site, the most certain leaks first:
+  growing  blocks came in all along, and the site held more and more
+  kept     old blocks that did not become more: perhaps kept on purpose
+  recent   allocated in the last tenth of the time: perhaps just in use
+What runtimes never free on purpose is left out, and said."""
+_EXAMPLES = """\
+examples:
+  heapglass leaks --stacks server.1234.heapglass
+  heapglass leaks --suppressions lsan.supp --fail server.1234.heapglass
+  heapglass leaks --since 10s --min 64k --max-bytes 1M server.1234.heapglass"""
+
+_TITLES = {
+    Remainder.LIVE: "Live",
+    Remainder.LEAKED: "Leaked",
+    Remainder.LEFT: "Left when it ended",
+}
+_STYLES = {Certainty.GROWING: "bold red", Certainty.KEPT: "yellow", Certainty.RECENT: "dim"}
+_ROWS = 20
+_STACKS_SHOWN = 5
+_BUILT_IN = Path(__file__).parent / "suppressions" / "builtin.supp"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = _DESCRIPTION
+    parser.epilog = _EXAMPLES
+    add_block_scope(parser)
+    parser.add_argument(
+        "--suppressions",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="leave out what FILE, in LeakSanitizer's format, suppresses; may be given several"
+        " times",
+    )
+    parser.add_argument(
+        "--no-built-in", action="store_true", help="without the suppressions that come with it"
+    )
+    parser.add_argument(
+        "--group",
+        choices=[by.value for by in GroupBy if by is not GroupBy.THREAD],
+        metavar="BY",
+        help="put sites together by function, file or module",
+    )
+    add_filter_options(parser)
+    add_min_option(parser, "only sites that hold at least SIZE")
+    parser.add_argument(
+        "--min-age",
+        type=time_argument,
+        default=0,
+        metavar="TIME",
+        help="only sites with blocks at least this old, such as 10s",
+    )
+    parser.add_argument(
+        "-n",
+        "--limit",
+        type=count_argument,
+        metavar="N",
+        help=f"only the first N rows, 0 for all (default: {_ROWS}, all in JSON)",
+    )
+    parser.add_argument("--stacks", action="store_true", help="print the whole stack of each site")
+    parser.add_argument("--fail", action="store_true", help="exit with 1 if there is any row")
+    parser.add_argument(
+        "--max-bytes",
+        type=size_argument,
+        metavar="SIZE",
+        help="exit with 1 if the rows hold more than SIZE in all",
+    )
+    add_wrapper_option(parser)
+    add_debuginfod_option(parser)
+    add_output_options(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    if args.group and args.stacks:
+        raise UsageError("--stacks shows the stacks of sites and cannot be used with --group")
+    suppressions = tuple(_suppressions(args))
+    scope = open_blocks(args)
+    view = build_leaks(scope.heap, scope.names, _query(args, scope, suppressions))
+    if args.json:
+        print_json(leaks_document(scope.heap, view))
+    else:
+        print_leaks(open_screen(args), view, has_stacks=args.stacks)
+    return _exit_code(args, view)
+
+
+def print_leaks(screen: Screen, view: LeaksView, *, has_stacks: bool) -> None:
+    screen.caveats(view.caveats)
+    size = format_size(view.size_bytes, screen.units)
+    noun = "site" if view.group is None else view.group.value
+    rows = f"{format_count(view.matched)} {noun}{'' if view.matched == 1 else 's'}"
+    what = f"{size} in {blocks_text(view.blocks)} from {rows}" if view.matched else "nothing"
+    screen.line((_TITLES[view.remainder], "bold"), f"  {what}")
+    if view.rows:
+        screen.line()
+        _print_rows(screen, view, has_stacks=has_stacks)
+    _print_left_out(screen, view)
+    screen.warnings(view.warnings)
+
+
+def _suppressions(args: argparse.Namespace) -> Iterator[Suppression]:
+    """The user's own first: what is left out is put down to the first that fits."""
+    for name in args.suppressions:
+        try:
+            text = Path(name).read_text(encoding="utf-8", errors="surrogateescape")
+        except OSError as error:
+            raise UsageError(f"{name} cannot be read: {error.strerror}") from None
+        yield from parse_suppressions(text, name)
+    if not args.no_built_in:
+        yield from parse_suppressions(_BUILT_IN.read_text(encoding="utf-8"), "")
+
+
+def _query(
+    args: argparse.Namespace, scope: BlockScope, suppressions: tuple[Suppression, ...]
+) -> LeakQuery:
+    default = 0 if args.json else _STACKS_SHOWN if args.stacks else _ROWS
+    return LeakQuery(
+        filters=chosen_filters(args),
+        suppressions=suppressions,
+        since_ns=scope.since_ns,
+        until_ns=scope.until_ns,
+        min_bytes=args.min or 0,
+        min_age_ns=args.min_age,
+        sites=scope.sites,
+        limit=default if args.limit is None else args.limit,
+        group=GroupBy(args.group) if args.group else None,
+        units=chosen_units(args),
+        plumbing=chosen_plumbing(args),
+    )
+
+
+def _exit_code(args: argparse.Namespace, view: LeaksView) -> int:
+    is_over = args.max_bytes is not None and view.size_bytes > args.max_bytes
+    return 1 if is_over or (args.fail and view.matched) else 0
+
+
+def _print_rows(screen: Screen, view: LeaksView, *, has_stacks: bool) -> None:
+    rows = [
+        (
+            row.certainty.value,
+            format_size(row.size_bytes, screen.units),
+            format_compact(row.blocks),
+            format_duration(row.oldest_ns),
+        )
+        for row in view.rows
+    ]
+    titles = ("LEAK", "BYTES", "BLOCKS", "OLDEST")
+    widths = column_widths(titles, rows)
+    last = (view.group.value if view.group else "location").upper()
+    screen.line(("".join(pad_cells(titles, widths)) + last, "bold"))
+    locations = locate_rows(screen, view.rows, view.group, widths)
+    for row, cells, location in zip(view.rows, rows, locations, strict=True):
+        word, *numbers = pad_cells(cells, widths)
+        screen.line((word, _STYLES[row.certainty]), *numbers, *location_parts(location))
+        if has_stacks:
+            print_stack(screen, row.origin.stack, row.origin.responsible)
+
+
+def _print_left_out(screen: Screen, view: LeaksView) -> None:
+    sentences = [
+        f"{_amount(screen, [one])} left out, {one.reason}."
+        for one in view.left_out
+        if not one.is_built_in
+    ]
+    built_in = [one for one in view.left_out if one.is_built_in]
+    if built_in:
+        sentences.append(
+            f"{_amount(screen, built_in)} of the C and C++ runtimes left out; --no-built-in shows"
+            f" {'it' if sum(one.blocks for one in built_in) == 1 else 'them'}."
+        )
+    if len(view.rows) < view.matched:
+        rows = f"{format_count(len(view.rows))} of {format_count(view.matched)} rows"
+        sentences.append(f"{rows} shown; --limit 0 shows all.")
+    if view.rows and not view.knows_growth:
+        sentences.append(
+            "No snapshot is near half time: what grows is judged by the ages of its blocks alone."
+        )
+    if sentences:
+        screen.line()
+        screen.sentences(sentences, "", "dim")
+
+
+def _amount(screen: Screen, left_out: Sequence[LeftOut]) -> str:
+    size = format_size(sum(one.size_bytes for one in left_out), screen.units)
+    return f"{size} in {blocks_text(sum(one.blocks for one in left_out))}"

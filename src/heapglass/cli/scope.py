@@ -1,0 +1,121 @@
+"""The part of a heap that a command looks at: SOURCE@MOMENT, --since, --until, --thread."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+from heapglass.analysis.filters import compile_pattern
+from heapglass.analysis.moments import Moment, MomentKind, at_moment, moment_time_ns, parse_moment
+from heapglass.analysis.threads import ThreadHeap
+from heapglass.analysis.windows import WindowHeap
+from heapglass.cli.arguments import add_thread_option, add_window_options, moment_argument
+from heapglass.cli.source import Opened, add_source_argument, open_source
+from heapglass.errors import UsageError
+from heapglass.model import HeapSource
+from heapglass.views.naming import Resolver
+
+_END = Moment(MomentKind.END)
+
+
+def add_scope_arguments(parser: argparse.ArgumentParser) -> None:
+    """SOURCE, and the options that narrow it down."""
+    parser.add_argument(
+        "source",
+        metavar="SOURCE",
+        help="a recording made by 'heapglass run', or a core; FILE@MOMENT shows it as it was then,"
+        " MOMENT being 90s, 00:01:30, peak or end",
+    )
+    add_thread_option(parser)
+    add_window_options(parser)
+
+
+def open_scope(args: argparse.Namespace) -> Opened:
+    path, moment = split_moment(args.source)
+    if moment is not None and args.until is not None:
+        raise UsageError("--until and SOURCE@MOMENT both say where to stop: give one of them")
+    until = moment or args.until or _END
+    if args.thread is not None and (args.since or until.kind is MomentKind.TIME):
+        raise UsageError("snapshots do not tell threads apart: --thread knows the end and the peak")
+    opened = open_source(path)
+    heap = opened.heap
+    if args.thread is not None:
+        heap = ThreadHeap(heap, compile_pattern(args.thread))
+    if args.since is not None:
+        return Opened(WindowHeap(heap, args.since, until), opened.names)
+    return Opened(at_moment(heap, until), opened.names)
+
+
+def open_moments(*arguments: str) -> list[Opened]:
+    """Each SOURCE or SOURCE@MOMENT; two moments of one file share what is known of it."""
+    known: dict[str, Opened] = {}
+    found = []
+    for argument in arguments:
+        path, moment = split_moment(argument)
+        if path not in known:
+            known[path] = open_source(path)
+        heap = at_moment(known[path].heap, moment or _END)
+        found.append(Opened(heap, known[path].names))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class BlockScope:
+    """Which of the live blocks are looked at: by when they were allocated, and at which sites."""
+
+    heap: HeapSource
+    names: Resolver
+    since_ns: int
+    until_ns: int | None
+    sites: frozenset[int] | None  # None: all
+
+
+def add_block_scope(parser: argparse.ArgumentParser) -> None:
+    add_source_argument(parser)
+    parser.add_argument(
+        "--thread",
+        metavar="REGEX",
+        help="only sites that threads of this name or thread id allocated at",
+    )
+    for name, what in (("since", "after"), ("until", "before")):
+        parser.add_argument(
+            f"--{name}",
+            type=moment_argument,
+            metavar="MOMENT",
+            help=f"only blocks allocated {what} this moment, such as 90s, 00:01:30 or peak",
+        )
+
+
+def open_blocks(args: argparse.Namespace) -> BlockScope:
+    path, moment = split_moment(args.source)
+    if moment is not None and moment.kind is not MomentKind.END:
+        raise UsageError(
+            "single blocks are only known as they are now or at the end: use --since and --until"
+            " to choose them by when they were allocated"
+        )
+    opened = open_source(path)
+    heap, sites = opened.heap, None
+    if args.thread is not None:
+        table = ThreadHeap(heap, compile_pattern(args.thread)).sites()
+        sites = frozenset(table.id[table.allocations > 0].tolist())
+    return BlockScope(
+        heap,
+        opened.names,
+        moment_time_ns(heap, args.since) if args.since else 0,
+        moment_time_ns(heap, args.until) if args.until else None,
+        sites,
+    )
+
+
+def split_moment(argument: str) -> tuple[str, Moment | None]:
+    """A file may have an @ in its name: what is there as it stands is no moment."""
+    path, separator, text = argument.rpartition("@")
+    if not separator or not path or "\0" in argument or Path(argument).exists():
+        return argument, None
+    try:
+        return path, parse_moment(text)
+    except ValueError as error:
+        if Path(path).exists():
+            raise UsageError(str(error)) from None
+        return argument, None

@@ -1,0 +1,169 @@
+"""`heapglass threads`: what each thread allocated and freed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from heapglass.analysis.filters import compile_pattern
+from heapglass.cli.arguments import (
+    add_filter_options,
+    add_min_option,
+    add_output_options,
+    add_thread_option,
+    chosen_filters,
+    chosen_units,
+    count_argument,
+)
+from heapglass.cli.output import Screen, open_screen, print_json
+from heapglass.cli.source import add_debuginfod_option, add_source_argument, open_source
+from heapglass.text import printable
+from heapglass.units import (
+    format_compact,
+    format_count,
+    format_duration,
+    format_share,
+    format_size,
+)
+from heapglass.views.glyphs import draw_bar
+from heapglass.views.labels import shorten
+from heapglass.views.thread_documents import threads_document
+from heapglass.views.threads import ThreadQuery, ThreadRow, ThreadSort, ThreadsView, build_threads
+
+NAME = "threads"
+HELP = "list threads with what they allocated and freed"
+
+_DESCRIPTION = """Lists the threads that allocated or freed: bytes and calls, NET, which is bytes
+allocated less bytes freed, also of what other threads allocated, the share of
+temporary allocations, and when each was first and last seen. To see the sites
+of some threads, give --thread to table, tree or flamegraph."""
+_EXAMPLES = """examples:
+  heapglass threads server.1234.heapglass
+  heapglass threads --group name --sort net server.1234.heapglass
+  heapglass threads --function cache_insert server.1234.heapglass"""
+
+_TITLES = ("BYTES", "SHARE", "", "FREED", "NET", "ALLOCS", "FREES", "TEMP", "FIRST", "LAST", "TID")
+_BAR = 2  # the column that is one
+_BAR_WIDTH = 8
+_SORTED = {
+    ThreadSort.BYTES: "BYTES",
+    ThreadSort.ALLOCATIONS: "ALLOCS",
+    ThreadSort.FREES: "FREES",
+    ThreadSort.NET: "NET",
+    ThreadSort.TEMPORARY: "TEMP",
+    ThreadSort.FIRST: "FIRST",
+}
+_WIDE_FROM = {"": 100, "FREED": 100, "FREES": 100, "LAST": 100, "TEMP": 70, "FIRST": 70}
+_LEAST_NAME = 12
+_GAP = "  "
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = _DESCRIPTION
+    parser.epilog = _EXAMPLES
+    add_source_argument(parser)
+    parser.add_argument(
+        "--sort",
+        choices=[sort.value for sort in ThreadSort],
+        default=ThreadSort.BYTES.value,
+        metavar="KEY",
+        help="bytes (the default), allocations, frees, net, temporary, or first for the order in"
+        " which they came",
+    )
+    parser.add_argument(
+        "--group",
+        choices=["name"],
+        metavar="BY",
+        help="name: put threads of one name together",
+    )
+    add_thread_option(parser)
+    add_filter_options(parser)
+    add_min_option(parser, "only rows of at least SIZE allocated")
+    parser.add_argument(
+        "-n", "--limit", type=count_argument, default=0, metavar="N", help="only the first N rows"
+    )
+    add_debuginfod_option(parser)
+    add_output_options(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    query = ThreadQuery(
+        sort=ThreadSort(args.sort),
+        pattern=compile_pattern(args.thread) if args.thread is not None else None,
+        filters=chosen_filters(args),
+        min_bytes=args.min or 0,
+        limit=args.limit,
+        is_by_name=args.group is not None,
+        units=chosen_units(args),
+    )
+    opened = open_source(args.source)
+    view = build_threads(opened.heap, opened.names, query)
+    if args.json:
+        print_json(threads_document(opened.heap, view))
+    else:
+        print_threads(open_screen(args), view)
+    return 0
+
+
+def print_threads(screen: Screen, view: ThreadsView) -> None:
+    screen.caveats(view.caveats)
+    width = screen.width or sys.maxsize
+    kept = [index for index, title in enumerate(_TITLES) if width >= _WIDE_FROM.get(title, 0)]
+    rows = [[_cells(screen, view, row)[index] for index in kept] for row in view.rows]
+    titles = [_TITLES[index] for index in kept]
+    widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
+    sorted_by = _SORTED[view.sort]
+    styles = ["bold" if title == sorted_by else "green" if not title else "" for title in titles]
+    padded = _pad(titles, widths, kept)
+    heads = [
+        (cell, "bold underline" if title == sorted_by else "bold")
+        for cell, title in zip(padded, titles, strict=True)
+    ]
+    screen.line(*heads, ("NAME", "bold"))
+    room = None if screen.width is None else max(_LEAST_NAME, screen.width - sum(map(len, padded)))
+    for row, cells in zip(view.rows, rows, strict=True):
+        screen.line(
+            *zip(_pad(cells, widths, kept), styles, strict=True), (_name(screen, row, room), "cyan")
+        )
+    _print_footer(screen, view)
+
+
+def _cells(screen: Screen, view: ThreadsView, row: ThreadRow) -> list[str]:
+    units = screen.units
+    share = row.bytes_allocated / view.bytes_allocated if view.bytes_allocated else 0.0
+    count = len(row.tids)
+    return [
+        format_size(row.bytes_allocated, units),
+        format_share(row.bytes_allocated, view.bytes_allocated),
+        draw_bar(share, _BAR_WIDTH, screen.glyphs),
+        format_size(row.bytes_freed, units),
+        format_size(row.net_bytes, units),
+        format_compact(row.allocations),
+        format_compact(row.frees),
+        format_share(row.temporary, row.allocations),
+        format_duration(row.first_seen_ns),
+        format_duration(row.last_seen_ns),
+        str(row.tids[0]) if count == 1 else f"{format_count(count)} threads",
+    ]
+
+
+def _pad(cells: Sequence[str], widths: Sequence[int], kept: Sequence[int]) -> list[str]:
+    return [
+        (cell.ljust(width) if index == _BAR else cell.rjust(width)) + _GAP
+        for cell, width, index in zip(cells, widths, kept, strict=True)
+    ]
+
+
+def _name(screen: Screen, row: ThreadRow, room: int | None) -> str:
+    name = printable(row.name) or "[unnamed]"
+    return name if room is None else shorten(name, room, screen.glyphs)
+
+
+def _print_footer(screen: Screen, view: ThreadsView) -> None:
+    noun = "name" if view.is_by_name else "thread"
+    count = f"{format_count(view.matched)} {noun}{'' if view.matched == 1 else 's'}"
+    shown = len(view.rows)
+    more = f"{format_count(shown)} of " if shown < view.matched else ""
+    screen.line((f"{more}{count}, sorted by {view.sort.value}", "dim"))
+    screen.warnings(view.warnings)

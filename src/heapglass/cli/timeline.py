@@ -1,0 +1,165 @@
+"""`heapglass timeline`: memory over time, drawn in the terminal."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from heapglass.analysis.moments import moment_time_ns
+from heapglass.analysis.series import highest_in_columns, rates_in_columns
+from heapglass.cli.arguments import (
+    add_filter_options,
+    add_output_options,
+    add_window_options,
+    add_wrapper_option,
+    chosen_filters,
+    chosen_plumbing,
+    chosen_units,
+    count_argument,
+)
+from heapglass.cli.output import PIPE_WIDTH, Screen, location_parts, open_screen, print_json
+from heapglass.cli.source import Opened, add_debuginfod_option, add_source_argument, open_source
+from heapglass.units import format_compact, format_count, format_duration, format_size
+from heapglass.views.glyphs import draw_columns
+from heapglass.views.locations import locate_sites
+from heapglass.views.plot import Axis, draw_plot
+from heapglass.views.timeline import Curve, SiteCurve, TimelineQuery, TimelineView, build_timeline
+from heapglass.views.timeline_documents import timeline_document
+
+NAME = "timeline"
+HELP = "draw memory over time"
+
+_DESCRIPTION = """\
+Draws memory over time, with the peak marked, and below it the sites that held
+most at the peak, each with a curve of its own. With filters the curve is that
+of the sites that match, as the snapshots have it."""
+_EXAMPLES = """\
+examples:
+  heapglass timeline server.1234.heapglass
+  heapglass timeline --show bytes --since 10s --until 20s server.1234.heapglass
+  heapglass timeline --function cache_insert server.1234.heapglass"""
+
+_TITLES = {
+    Curve.LIVE: "Live bytes",
+    Curve.BLOCKS: "Live blocks",
+    Curve.USABLE: "Live bytes as the allocator set them aside",
+    Curve.BYTES: "Bytes allocated per second",
+    Curve.ALLOCATIONS: "Allocations per second",
+}
+_HEIGHT = 12
+_LABEL_WIDTH = 10  # of the plot's left side, with the axis
+_SMALL_WIDTH = 20
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = _DESCRIPTION
+    parser.epilog = _EXAMPLES
+    add_source_argument(parser)
+    parser.add_argument(
+        "--show",
+        choices=[curve.value for curve in Curve],
+        default=Curve.LIVE.value,
+        metavar="CURVE",
+        help="live bytes (the default), blocks, usable bytes, or bytes or allocations per second",
+    )
+    parser.add_argument(
+        "-n",
+        "--top",
+        type=count_argument,
+        default=5,
+        metavar="N",
+        help="sites with a curve of their own, 0 for none (default: 5)",
+    )
+    add_filter_options(parser)
+    add_window_options(parser)
+    add_wrapper_option(parser)
+    add_debuginfod_option(parser)
+    add_output_options(parser)
+
+
+def main(args: argparse.Namespace) -> int:
+    opened = open_source(args.source)
+    view = build_timeline(opened.heap, opened.names, _query(args, opened))
+    if args.json:
+        print_json(timeline_document(opened.heap, view))
+    else:
+        print_timeline(open_screen(args), view)
+    return 0
+
+
+def print_timeline(screen: Screen, view: TimelineView) -> None:
+    screen.caveats(view.caveats)
+    width = (screen.width or PIPE_WIDTH) - _LABEL_WIDTH
+    sites = f"  of {format_count(view.matched)} sites" if view.matched is not None else ""
+    screen.line((_TITLES[view.curve], "bold"), (sites, "dim"))
+    if not view.series.value.any():
+        screen.line(("Nothing to draw: it was 0 throughout.", "dim"))
+        return
+    *area, floor, labels = _plot_lines(screen, view, width)
+    for line in area:
+        screen.line((line[:_LABEL_WIDTH], "dim"), (line[_LABEL_WIDTH:], "green"))
+    screen.line((floor, "dim"))
+    screen.line((labels, "dim"))
+    _print_peak(screen, view, width)
+    _print_sites(screen, view)
+    screen.warnings(view.warnings)
+
+
+def _query(args: argparse.Namespace, opened: Opened) -> TimelineQuery:
+    return TimelineQuery(
+        curve=Curve(args.show),
+        filters=chosen_filters(args),
+        since_ns=moment_time_ns(opened.heap, args.since) if args.since else 0,
+        until_ns=moment_time_ns(opened.heap, args.until) if args.until else None,
+        top=args.top,
+        units=chosen_units(args),
+        plumbing=chosen_plumbing(args),
+    )
+
+
+def _plot_lines(screen: Screen, view: TimelineView, width: int) -> list[str]:
+    to_columns = rates_in_columns if view.curve.is_rate else highest_in_columns
+    values = to_columns(view.series, view.first_ns, view.last_ns, width).tolist()
+    text: Callable[[int], str] = format_compact
+    if view.curve.is_size:
+        text = lambda size: format_size(size, screen.units)  # noqa: E731 (two functions, one name)
+    highest = round(max(values))
+    vertical = Axis("0".rjust(_LABEL_WIDTH - 2), text(highest // 2), text(highest))
+    middle = (view.first_ns + view.last_ns) // 2
+    start = format_duration(view.first_ns) if view.first_ns else "0"
+    horizontal = Axis(start, format_duration(middle), format_duration(view.last_ns))
+    return draw_plot(values, _HEIGHT, vertical, horizontal, screen.glyphs)
+
+
+def _print_peak(screen: Screen, view: TimelineView, width: int) -> None:
+    if view.peak_ns is None:
+        return
+    span = max(1, view.last_ns - view.first_ns)
+    column = min(width - 1, (view.peak_ns - view.first_ns) * width // span)
+    size = format_size(view.peak_bytes, screen.units)
+    text = f"peak {size} after {format_duration(view.peak_ns)}"
+    mark = f"{screen.glyphs.mark} {text}"
+    if column + len(mark) > width:  # to the left of its mark, then
+        column, mark = column - len(text) - 1, f"{text} {screen.glyphs.mark}"
+    screen.line(" " * (_LABEL_WIDTH + max(0, column)), (mark, "bold"))
+
+
+def _print_sites(screen: Screen, view: TimelineView) -> None:
+    if not view.sites:
+        return
+    sizes = [format_size(one.row.counters.peak_bytes, screen.units) for one in view.sites]
+    width = max(map(len, sizes))
+    taken = 2 + width + 2 + _SMALL_WIDTH + 2
+    room = None if screen.width is None else screen.width - taken
+    locations = locate_sites([one.row for one in view.sites], room, screen.glyphs)
+    screen.line()
+    note = f"  at the peak; curves of {format_count(view.snapshots)} snapshots"
+    screen.line(("Sites that held most", "bold"), (note, "dim"))
+    for one, size, location in zip(view.sites, sizes, locations, strict=True):
+        curve = _small_curve(screen, view, one)
+        screen.line(f"  {size:>{width}}  ", (curve, "green"), "  ", *location_parts(location))
+
+
+def _small_curve(screen: Screen, view: TimelineView, one: SiteCurve) -> str:
+    values = highest_in_columns(one.series, view.first_ns, view.last_ns, _SMALL_WIDTH)
+    return draw_columns(values.astype(int).tolist(), screen.glyphs)

@@ -1,0 +1,53 @@
+"""The JSON documents of `sizes` and `ages`."""
+
+from __future__ import annotations
+
+from heapglass.analysis.blocks import BlockClass
+from heapglass.model import HeapSource
+from heapglass.views.block_classes import ClassRow, ClassView
+from heapglass.views.documents import (
+    Document,
+    frame_document,
+    losses_document,
+    process_document,
+)
+
+
+def classes_document(source: HeapSource, view: ClassView) -> Document:
+    return {
+        "schema": f"heapglass.{view.kind.value}s/1",
+        "process": process_document(source.process),
+        "losses": losses_document(source.losses),
+        "caveats": list(view.caveats),
+        "warnings": list(view.warnings),
+        "allocations": view.allocations,
+        "live_blocks": view.blocks,
+        "live_bytes": view.size_bytes,
+        "classes": [_class(one) for one in view.classes],
+        "group": view.group.value if view.group else None,
+        "matched": view.matched,
+        "rows": [_row(row, view) for row in view.rows],
+    }
+
+
+def _class(one: BlockClass) -> Document:
+    return {
+        "low": one.low,
+        "high": one.high,
+        "live_blocks": one.blocks,
+        "live_bytes": one.size_bytes,
+    }
+
+
+def _row(row: ClassRow, view: ClassView) -> Document:
+    frame = row.origin.responsible
+    stack = row.origin.stack.frames if row.key is None else ()
+    return {
+        "name": row.key.name if row.key else (frame.function if frame else ""),
+        "module": row.key.module if row.key else (frame.module if frame else ""),
+        "sites": list(row.sites),
+        "live_blocks": row.blocks,
+        "live_bytes": row.size_bytes,
+        "counts": list(row.counts[: len(view.classes)]),
+        "stack": [frame_document(frame) for frame in stack],
+    }

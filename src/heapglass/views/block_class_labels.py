@@ -1,0 +1,49 @@
+"""Classes of sizes and ages as text: their names, and the bars of `#` that dmalloc made known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from heapglass.analysis.blocks import BlockClass
+from heapglass.units import Units, format_compact, format_count, format_size
+from heapglass.views.block_classes import ClassKind, ClassView
+from heapglass.views.glyphs import Glyphs
+from heapglass.views.histogram import Bar, lifetime_label, size_label
+
+_S = 10**9
+_LONGEST_BAR = 50
+_NUMBERS_WIDTH = 20  # gaps, count and size
+
+
+def class_label(one: BlockClass, view: ClassView, units: Units, glyphs: Glyphs) -> str:
+    """`0 - 4 bytes` and `< 10 sec`, or for fine classes `16 - 31 B` and `1 - 2 ms`."""
+    if view.is_fine:
+        bar = Bar(one.low, one.high, one.blocks)
+        is_size = view.kind is ClassKind.SIZE
+        return size_label(bar, units, glyphs) if is_size else lifetime_label(bar, glyphs)
+    if view.kind is ClassKind.SIZE:
+        return f"{one.low} + bytes" if one.high is None else f"{one.low} - {one.high} bytes"
+    return f"> {one.low // _S} sec" if one.high is None else f"< {one.high // _S} sec"
+
+
+def draw_classes(view: ClassView, width: int, units: Units, glyphs: Glyphs) -> list[str]:
+    """A line that gives the scale, and one for each class, none wider than `width`."""
+    labels = [f"{class_label(one, view, units, glyphs)}:" for one in view.classes]
+    label_width = max(map(len, labels))
+    room = max(10, min(_LONGEST_BAR, width - label_width - _NUMBERS_WIDTH - 2))
+    scale = _scale([one.blocks for one in view.classes], room)
+    noun = "allocation" if scale == 1 else "allocations"
+    lines = [
+        f"Current allocations by {view.kind.value}: ( # = {format_count(scale)} current {noun})"
+    ]
+    for label, one in zip(labels, view.classes, strict=True):
+        bar = "#" * -(-one.blocks // scale)
+        size = format_size(one.size_bytes, units) if one.blocks else ""
+        count = format_compact(one.blocks)
+        lines.append(f"{label:>{label_width}}  {bar:<{room}}  {count:>6}  {size:>8}")
+    return lines
+
+
+def _scale(counts: Sequence[int], room: int) -> int:
+    """Blocks for one `#`, so that the longest bar has room."""
+    return max(1, -(-max(counts, default=0) // room))

@@ -1,0 +1,66 @@
+"""The JSON document of a comparison."""
+
+from __future__ import annotations
+
+from heapglass.analysis.diff import Side
+from heapglass.views.diff import DiffRow, DiffView, Named
+from heapglass.views.documents import (
+    Document,
+    frame_document,
+    process_document,
+    totals_document,
+)
+
+DIFF_SCHEMA = "heapglass.diff/1"
+
+
+def diff_document(before: Named, after: Named, view: DiffView) -> Document:
+    return {
+        "schema": DIFF_SCHEMA,
+        "before": {
+            "process": process_document(before.heap.process),
+            "totals": totals_document(view.before, None),
+        },
+        "after": {
+            "process": process_document(after.heap.process),
+            "totals": totals_document(view.after, None),
+        },
+        "caveats": list(view.caveats),
+        "warnings": list(view.warnings),
+        "sort": view.sort.value,
+        "group": view.group.value if view.group else None,
+        "matched": view.matched,
+        "changes": [
+            {
+                "change": one.change.value,
+                "count": one.rows,
+                "delta": one.delta,
+                "peak_delta": one.peak_delta if view.knows_peak else None,
+            }
+            for one in view.sums
+        ],
+        "rows": [_row(row, view) for row in view.rows],
+    }
+
+
+def _row(row: DiffRow, view: DiffView) -> Document:
+    frame = row.origin.responsible
+    stack = row.origin.stack.frames if row.key is None else ()
+    return {
+        "change": row.pair.change.value,
+        "delta": row.pair.delta,
+        "before": _side(row.pair.before, view),
+        "after": _side(row.pair.after, view),
+        "name": row.key.name if row.key else (frame.function if frame else ""),
+        "module": row.key.module if row.key else (frame.module if frame else ""),
+        "stack": [frame_document(one) for one in stack],
+    }
+
+
+def _side(side: Side, view: DiffView) -> Document:
+    return {
+        "value": side.value,
+        "blocks": side.blocks,
+        "peak_bytes": side.peak_bytes if view.knows_peak else None,
+        "sites": list(side.sites),
+    }

@@ -1,0 +1,71 @@
+"""The JSON document of the leaks."""
+
+from __future__ import annotations
+
+from heapglass.analysis.suspects import Suspect
+from heapglass.model import HeapSource
+from heapglass.views.documents import (
+    Document,
+    frame_document,
+    losses_document,
+    process_document,
+)
+from heapglass.views.leaks import LeakRow, LeaksView, LeftOut
+
+LEAKS_SCHEMA = "heapglass.leaks/1"
+
+
+def leaks_document(source: HeapSource, view: LeaksView) -> Document:
+    return {
+        "schema": LEAKS_SCHEMA,
+        "process": process_document(source.process),
+        "losses": losses_document(source.losses),
+        "caveats": list(view.caveats),
+        "warnings": list(view.warnings),
+        "remainder": view.remainder.value,
+        "growth_known": view.knows_growth,
+        "matched": view.matched,
+        "live_blocks": view.blocks,
+        "live_bytes": view.size_bytes,
+        "left_out": [_left_out(one) for one in view.left_out],
+        "group": view.group.value if view.group else None,
+        "leaks": [_row(row) for row in view.rows],
+    }
+
+
+def _row(row: LeakRow) -> Document:
+    index, frame = row.origin.responsible_index, row.origin.responsible
+    stack = row.origin.stack.frames if row.key is None else ()
+    return {
+        "certainty": row.certainty.value,
+        "name": row.key.name if row.key else frame.function if frame else "",
+        "live_blocks": row.blocks,
+        "live_bytes": row.size_bytes,
+        "oldest": row.oldest_ns / 1e9,
+        "sites": [_site(one) for one in row.suspects],
+        "responsible": index if index >= 0 and row.key is None else None,
+        "stack": [frame_document(frame) for frame in stack],
+    }
+
+
+def _site(one: Suspect) -> Document:
+    return {
+        "id": one.site,
+        "certainty": one.certainty.value,
+        "live_blocks": one.blocks,
+        "live_bytes": one.size_bytes,
+        "oldest": one.oldest_ns / 1e9,
+        "median_age": one.median_ns / 1e9,
+        "tenths": one.parts,
+        "level": one.level,
+    }
+
+
+def _left_out(one: LeftOut) -> Document:
+    return {
+        "reason": one.reason,
+        "built_in": one.is_built_in,
+        "sites": one.sites,
+        "live_blocks": one.blocks,
+        "live_bytes": one.size_bytes,
+    }

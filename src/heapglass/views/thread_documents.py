@@ -1,0 +1,38 @@
+"""The JSON document of the threads."""
+
+from __future__ import annotations
+
+from heapglass.model import HeapSource
+from heapglass.views.documents import Document, losses_document, process_document
+from heapglass.views.threads import ThreadRow, ThreadsView
+
+THREADS_SCHEMA = "heapglass.threads/1"
+
+
+def threads_document(source: HeapSource, view: ThreadsView) -> Document:
+    return {
+        "schema": THREADS_SCHEMA,
+        "process": process_document(source.process),
+        "losses": losses_document(source.losses),
+        "caveats": list(view.caveats),
+        "warnings": list(view.warnings),
+        "sort": view.sort.value,
+        "group": "name" if view.is_by_name else None,
+        "matched": view.matched,
+        "threads": [_row(row) for row in view.rows],
+    }
+
+
+def _row(row: ThreadRow) -> Document:
+    return {
+        "name": row.name,
+        "tids": list(row.tids),
+        "allocations": row.allocations,
+        "frees": row.frees,
+        "bytes_allocated": row.bytes_allocated,
+        "bytes_freed": row.bytes_freed,
+        "net_bytes": row.net_bytes,
+        "temporary": row.temporary,
+        "first_seen": row.first_seen_ns / 1e9,
+        "last_seen": row.last_seen_ns / 1e9,
+    }

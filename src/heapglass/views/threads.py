@@ -1,0 +1,150 @@
+"""One row per thread: what it allocated and freed, and when it was seen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from heapglass.analysis.counters import sum_counters
+from heapglass.analysis.filters import Filter
+from heapglass.analysis.grouping import name_threads
+from heapglass.analysis.threads import find_threads
+from heapglass.model import HeapSource, Thread
+from heapglass.units import Units
+from heapglass.views.caveats import list_caveats
+from heapglass.views.naming import Resolver
+from heapglass.views.selection import TableQuery, select_sites
+
+
+class ThreadSort(StrEnum):
+    BYTES = "bytes"
+    ALLOCATIONS = "allocations"
+    FREES = "frees"
+    NET = "net"
+    TEMPORARY = "temporary"
+    FIRST = "first"
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadQuery:
+    sort: ThreadSort = ThreadSort.BYTES
+    pattern: re.Pattern[str] | None = None
+    filters: tuple[Filter, ...] = ()
+    min_bytes: int = 0  # allocated
+    limit: int = 0  # rows; 0: all
+    is_by_name: bool = False
+    units: Units = Units.IEC
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadRow:
+    """One thread, or all threads of one name, or all that wrote to one shard."""
+
+    name: str
+    tids: tuple[int, ...]
+    allocations: int
+    frees: int
+    bytes_allocated: int
+    bytes_freed: int
+    temporary: int
+    first_seen_ns: int
+    last_seen_ns: int
+
+    @property
+    def net_bytes(self) -> int:
+        """Allocated less freed; what others allocated may have been freed here."""
+        return self.bytes_allocated - self.bytes_freed
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadsView:
+    caveats: tuple[str, ...]
+    sort: ThreadSort
+    is_by_name: bool
+    rows: tuple[ThreadRow, ...]
+    matched: int
+    bytes_allocated: int  # by all of them
+    warnings: tuple[str, ...]
+
+
+_SORTS = {
+    ThreadSort.BYTES: lambda row: -row.bytes_allocated,
+    ThreadSort.ALLOCATIONS: lambda row: -row.allocations,
+    ThreadSort.FREES: lambda row: -row.frees,
+    ThreadSort.NET: lambda row: -row.net_bytes,
+    ThreadSort.TEMPORARY: lambda row: -row.temporary,
+    ThreadSort.FIRST: lambda row: row.first_seen_ns,
+}
+
+
+def build_threads(source: HeapSource, resolver: Resolver, query: ThreadQuery) -> ThreadsView:
+    threads = source.threads
+    if query.pattern is not None:
+        threads = find_threads(threads, query.pattern)
+    if query.filters:
+        threads = tuple(_filtered(source, resolver, threads, query))
+    rows = [_row(group) for group in _groups(threads, is_by_name=query.is_by_name)]
+    rows = [row for row in rows if row.bytes_allocated >= query.min_bytes]
+    rows.sort(key=lambda row: (_SORTS[query.sort](row), row.first_seen_ns, row.tids))
+    return ThreadsView(
+        caveats=list_caveats(source, source.sites(), query.units),
+        sort=query.sort,
+        is_by_name=query.is_by_name,
+        rows=tuple(rows[: query.limit] if query.limit else rows),
+        matched=len(rows),
+        bytes_allocated=sum(row.bytes_allocated for row in rows),
+        warnings=tuple(resolver.warnings),
+    )
+
+
+def _filtered(
+    source: HeapSource, resolver: Resolver, threads: Sequence[Thread], query: ThreadQuery
+) -> Iterator[Thread]:
+    """What was done at the sites that pass. Sites are counted by shard: threads that wrote to one,
+    one after the other, are told apart no more and go by all their names."""
+    sites = select_sites(source, resolver, TableQuery(filters=query.filters)).ids()
+    for shard, table in sorted(source.sites_by_shard().items()):
+        served = [thread for thread in threads if thread.shard == shard]
+        rows = np.flatnonzero(np.isin(table.id, np.array(sites, dtype=np.int64)))
+        if not served or not len(rows):
+            continue
+        sums = sum_counters(table, rows)
+        yield Thread(
+            tid=served[0].tid,
+            name=name_threads(served),
+            shard=shard,
+            first_seen_ns=min(thread.first_seen_ns for thread in served),
+            last_seen_ns=max(thread.last_seen_ns for thread in served),
+            allocations=sums.allocations,
+            frees=sums.frees,
+            bytes_allocated=sums.bytes_allocated,
+            bytes_freed=sums.bytes_freed,
+            temporary=sums.temporary,
+        )
+
+
+def _groups(threads: Sequence[Thread], *, is_by_name: bool) -> Iterable[Sequence[Thread]]:
+    if not is_by_name:
+        return [(thread,) for thread in threads]
+    by_name: dict[str, list[Thread]] = {}
+    for thread in threads:
+        by_name.setdefault(thread.name, []).append(thread)
+    return by_name.values()
+
+
+def _row(threads: Sequence[Thread]) -> ThreadRow:
+    return ThreadRow(
+        name=threads[0].name,
+        tids=tuple(thread.tid for thread in threads),
+        allocations=sum(thread.allocations for thread in threads),
+        frees=sum(thread.frees for thread in threads),
+        bytes_allocated=sum(thread.bytes_allocated for thread in threads),
+        bytes_freed=sum(thread.bytes_freed for thread in threads),
+        temporary=sum(thread.temporary for thread in threads),
+        first_seen_ns=min(thread.first_seen_ns for thread in threads),
+        last_seen_ns=max(thread.last_seen_ns for thread in threads),
+    )

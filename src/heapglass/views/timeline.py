@@ -1,0 +1,177 @@
+"""Memory over time: one curve for all of it or for some sites, and the sites that make it up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+
+from heapglass.analysis.filters import Filter
+from heapglass.analysis.order import SortKey, top_sites
+from heapglass.analysis.plumbing import Plumbing
+from heapglass.analysis.series import Series, add_point, cut_series, live_series
+from heapglass.errors import UsageError
+from heapglass.model import HeapSource, SiteTable, Snapshot
+from heapglass.units import Units
+from heapglass.views.caveats import list_caveats
+from heapglass.views.naming import Resolver, name_stacks
+from heapglass.views.rows import SiteRow, build_rows
+from heapglass.views.selection import TableQuery, select_sites
+
+
+class Curve(StrEnum):
+    LIVE = "live"
+    BLOCKS = "blocks"
+    USABLE = "usable"
+    BYTES = "bytes"  # allocated, per second
+    ALLOCATIONS = "allocations"  # per second
+
+    @property
+    def is_rate(self) -> bool:
+        return self in (Curve.BYTES, Curve.ALLOCATIONS)
+
+    @property
+    def is_size(self) -> bool:
+        return self in (Curve.LIVE, Curve.USABLE, Curve.BYTES)
+
+
+_COLUMN = {
+    Curve.LIVE: "live_bytes",
+    Curve.BLOCKS: "live_blocks",
+    Curve.USABLE: "usable_bytes",
+    Curve.BYTES: "bytes_allocated",
+    Curve.ALLOCATIONS: "allocations",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineQuery:
+    curve: Curve = Curve.LIVE
+    filters: tuple[Filter, ...] = ()
+    since_ns: int = 0
+    until_ns: int | None = None
+    top: int = 5  # sites with a curve of their own
+    units: Units = Units.IEC
+    plumbing: Plumbing = field(default_factory=Plumbing)
+
+
+@dataclass(frozen=True, slots=True)
+class SiteCurve:
+    row: SiteRow
+    series: Series  # its live bytes at each snapshot, at the peak and at the end
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineView:
+    caveats: tuple[str, ...]
+    curve: Curve
+    series: Series  # sums since the start, where the curve is a rate
+    first_ns: int
+    last_ns: int
+    peak_ns: int | None  # where that of the process lies in it
+    peak_bytes: int
+    sites: tuple[SiteCurve, ...]
+    matched: int | None  # sites that passed the filters; None: there were none
+    snapshots: int
+    warnings: tuple[str, ...]
+
+
+def build_timeline(source: HeapSource, resolver: Resolver, query: TimelineQuery) -> TimelineView:
+    table = source.sites()
+    chosen = select_sites(source, resolver, TableQuery(filters=query.filters))
+    picked = set(chosen.ids()) if query.filters else None
+    first_ns, last_ns = _window(source, query)
+    history = list(source.snapshots())
+    series = _series(source, query.curve, history, table, picked)
+    totals = source.totals
+    has_peak = query.curve is Curve.LIVE and picked is None
+    is_inside = first_ns <= totals.peak_time_ns <= last_ns
+    return TimelineView(
+        caveats=list_caveats(source, table, query.units),
+        curve=query.curve,
+        series=cut_series(series, first_ns, last_ns),
+        first_ns=first_ns,
+        last_ns=last_ns,
+        peak_ns=totals.peak_time_ns if has_peak and is_inside else None,
+        peak_bytes=totals.peak_bytes,
+        sites=_site_curves(source, resolver, query, _History(history, table, picked)),
+        matched=None if picked is None else len(picked),
+        snapshots=len(history),
+        warnings=tuple(resolver.warnings),
+    )
+
+
+def _window(source: HeapSource, query: TimelineQuery) -> tuple[int, int]:
+    end_ns = source.process.duration_ns
+    last_ns = end_ns if query.until_ns is None else min(query.until_ns, end_ns)
+    if query.since_ns >= last_ns:
+        raise UsageError("--since must be before --until and before the end")
+    return query.since_ns, last_ns
+
+
+def _series(
+    source: HeapSource,
+    curve: Curve,
+    history: Sequence[Snapshot],
+    table: SiteTable,
+    picked: set[int] | None,
+) -> Series:
+    """Up to the end, which neither timeline nor snapshots have."""
+    end_ns = source.process.duration_ns
+    if picked is None:
+        timeline, totals = source.timeline(), source.totals
+        ends = {Curve.USABLE: "usable_live_bytes"}
+        end = int(getattr(totals, ends.get(curve, _COLUMN[curve])))
+        column = getattr(timeline, _COLUMN[curve])
+        points = live_series(timeline) if curve is Curve.LIVE else Series(timeline.time_ns, column)
+        return add_point(points, end_ns, end)
+    if curve is Curve.USABLE:
+        raise UsageError("usable bytes are not known of single sites: use --show live")
+    return add_point(
+        _sum_of(history, _COLUMN[curve], picked),
+        end_ns,
+        int(getattr(table, _COLUMN[curve])[np.isin(table.id, list(picked))].sum()),
+    )
+
+
+def _sum_of(history: Sequence[Snapshot], column: str, sites: set[int]) -> Series:
+    wanted = np.array(sorted(sites), dtype=np.int64)
+    values = [int(getattr(one, column)[np.isin(one.site, wanted)].sum()) for one in history]
+    return Series(
+        np.array([one.time_ns for one in history], dtype=np.int64),
+        np.array(values, dtype=np.int64),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _History:
+    snapshots: Sequence[Snapshot]
+    table: SiteTable
+    picked: set[int] | None
+
+
+def _site_curves(
+    source: HeapSource, resolver: Resolver, query: TimelineQuery, history: _History
+) -> tuple[SiteCurve, ...]:
+    """Of the sites that held most at the peak, if there is a history to draw."""
+    table = history.table
+    if len(history.snapshots) < 2 or not query.top:
+        return ()
+    rows = top_sites(table, SortKey.PEAK, 0)
+    if history.picked is not None:
+        rows = rows[np.isin(table.id[rows], list(history.picked))]
+    rows = rows[: query.top]
+    stacks = name_stacks(source, resolver, table.id[rows].tolist())
+    return tuple(
+        SiteCurve(row, _site_series(source, history.snapshots, row))
+        for row in build_rows(table, rows, stacks, query.plumbing)
+    )
+
+
+def _site_series(source: HeapSource, history: Sequence[Snapshot], row: SiteRow) -> Series:
+    """The snapshots, and what else is known: the peak and the end."""
+    noted = _sum_of(history, "live_bytes", {row.site})
+    with_peak = add_point(noted, source.totals.peak_time_ns, row.counters.peak_bytes)
+    return add_point(with_peak, source.process.duration_ns, row.counters.live_bytes)

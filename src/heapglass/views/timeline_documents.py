@@ -1,0 +1,36 @@
+"""The JSON document of the timeline."""
+
+from __future__ import annotations
+
+from heapglass.analysis.series import Series
+from heapglass.model import HeapSource
+from heapglass.views.documents import (
+    Document,
+    losses_document,
+    process_document,
+    site_document,
+)
+from heapglass.views.timeline import TimelineView
+
+TIMELINE_SCHEMA = "heapglass.timeline/1"
+
+
+def timeline_document(source: HeapSource, view: TimelineView) -> Document:
+    return {
+        "schema": TIMELINE_SCHEMA,
+        "process": process_document(source.process),
+        "losses": losses_document(source.losses),
+        "caveats": list(view.caveats),
+        "warnings": list(view.warnings),
+        "curve": view.curve.value,
+        "peak_time": source.totals.peak_time_ns / 1e9,
+        "peak_bytes": view.peak_bytes,
+        "matched": view.matched,
+        "points": _points(view.series),
+        "sites": [{**site_document(one.row), "points": _points(one.series)} for one in view.sites],
+    }
+
+
+def _points(series: Series) -> list[list[float | int]]:
+    times, values = series.time_ns.tolist(), series.value.tolist()
+    return [[time / 1e9, value] for time, value in zip(times, values, strict=True)]

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from heapglass.analysis.moments import Moment, MomentKind, at_moment, parse_moment
+from heapglass.analysis.narrowed import absent_counters
+from heapglass.analysis.threads import ThreadHeap
+from heapglass.analysis.windows import WindowHeap
+from heapglass.errors import UsageError
+from heapglass.model import ProcessState
+from unit.fake_source import FakeSite, FakeSource, frame, snapshot
+
+_S = 10**9
+FIRST = FakeSite(
+    (frame("first"),),
+    allocations=10,
+    frees=4,
+    bytes_allocated=1000,
+    bytes_freed=400,
+    peak_blocks=8,
+    peak_bytes=800,
+    temporary=2,
+)
+SECOND = FakeSite((frame("second"),), allocations=5, bytes_allocated=50, shard=1)
+END = Moment(MomentKind.END)
+PEAK = Moment(MomentKind.PEAK)
+
+
+def heap() -> FakeSource:
+    """It ends at 3.4 s."""
+    history = [
+        snapshot(1 * _S, [(2, 3, 300, 4, 400)]),
+        snapshot(2 * _S, [(2, 8, 800, 9, 900), (3, 2, 20, 2, 20)]),
+    ]
+    names = (("app", 0), ("worker", 1), ("worker", 1))
+    return FakeSource((FIRST, SECOND), thread_names=names, history=history)
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("90s", Moment(MomentKind.TIME, 90 * _S)),
+        ("00:01:30", Moment(MomentKind.TIME, 90 * _S)),
+        ("1:30.5", Moment(MomentKind.TIME, 90_500_000_000)),
+        ("2", Moment(MomentKind.TIME, 2 * _S)),
+        (".5ms", Moment(MomentKind.TIME, 500_000)),
+        ("start", Moment(MomentKind.TIME, 0)),
+        ("peak", PEAK),
+        ("end", END),
+    ],
+)
+def test_moments_as_they_are_written(text: str, moment: Moment) -> None:
+    assert parse_moment(text) == moment
+
+
+@pytest.mark.parametrize("text", ["", "soon", "-1s", "1:2:3:4", "5 parsecs"])
+def test_what_is_no_moment(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a moment"):
+        parse_moment(text)
+
+
+def test_the_end_is_the_heap_itself() -> None:
+    source = heap()
+    assert at_moment(source, END) is source
+
+
+def test_a_moment_is_the_nearest_snapshot() -> None:
+    then = at_moment(heap(), Moment(MomentKind.TIME, 1_900_000_000))
+    table = then.sites()
+    assert table.id.tolist() == [2, 3]
+    assert table.live_bytes.tolist() == [800, 20]
+    assert table.frees.tolist() == [1, 0]
+    assert table.bytes_freed.tolist() == [100, 0]
+    assert then.process.state is ProcessState.RUNNING
+    assert then.process.duration_ns == 2 * _S
+    assert then.totals.live_bytes == 820
+    assert then.notes == ("As it was after 2.0 s: no snapshot is nearer to 1.9 s.",)
+    assert {"temporary", "peak_bytes"} <= absent_counters(then)
+    with pytest.raises(UsageError, match="threads apart"):
+        then.sites_by_shard()
+
+
+def test_sites_that_a_snapshot_does_not_know_are_not_there_yet() -> None:
+    then = at_moment(heap(), Moment(MomentKind.TIME, _S))
+    assert then.sites().id.tolist() == [2]
+    assert then.notes == ("As it was after 1.0 s.",)
+    assert len(at_moment(heap(), Moment(MomentKind.TIME, 0)).sites()) == 0
+
+
+def test_the_end_may_be_the_nearest() -> None:
+    then = at_moment(heap(), Moment(MomentKind.TIME, 3 * _S))
+    assert then.totals == heap().totals
+    assert "at the end, after 3.4 s" in then.notes[0]
+    with pytest.raises(UsageError, match="ends after"):
+        at_moment(heap(), Moment(MomentKind.TIME, 60 * _S))
+
+
+def test_the_peak_knows_what_was_live() -> None:
+    then = at_moment(heap(), PEAK)
+    assert then.sites().id.tolist() == [2]
+    assert then.sites().live_bytes.tolist() == [800]
+    assert then.totals.live_bytes == heap().totals.peak_bytes
+    assert "allocations" in absent_counters(then)
+    assert then.sites_by_shard()[0].live_blocks.tolist() == [8]
+
+
+def test_a_window_is_a_difference() -> None:
+    window = WindowHeap(heap(), Moment(MomentKind.TIME, _S), Moment(MomentKind.TIME, 2 * _S))
+    table = window.sites()
+    assert table.allocations.tolist() == [5, 2]
+    assert table.live_bytes.tolist() == [500, 20]
+    to_the_end = WindowHeap(heap(), Moment(MomentKind.TIME, 2 * _S), END).sites()
+    assert to_the_end.live_bytes.tolist() == [-200, 30]
+    assert to_the_end.frees.tolist() == [3, 0]
+    whole = WindowHeap(heap(), Moment(MomentKind.TIME, 0), END).sites()
+    assert whole.live_bytes.tolist() == heap().sites().live_bytes.tolist()
+
+
+def test_a_window_that_ends_before_it_begins() -> None:
+    with pytest.raises(UsageError, match="before"):
+        WindowHeap(heap(), Moment(MomentKind.TIME, 2 * _S), Moment(MomentKind.TIME, _S))
+
+
+def test_threads_are_their_shards() -> None:
+    heap_of = ThreadHeap(heap(), re.compile("worker"))
+    assert heap_of.sites().id.tolist() == [3]
+    assert heap_of.totals.allocations == 5
+    assert heap_of.notes[0].startswith("Only what 2 of 3 threads did")
+    assert len(heap_of.notes) == 1
+    by_id = ThreadHeap(heap(), re.compile("4243"))
+    assert by_id.notes[1] == "Counted with them, as one followed the other: worker."
+    with pytest.raises(UsageError, match="no thread is called 'x'"):
+        ThreadHeap(heap(), re.compile("x"))
+    both = ThreadHeap(heap(), re.compile(""))
+    assert both.sites().allocations.tolist() == heap().sites().allocations.tolist()
+    assert at_moment(both, PEAK).sites().live_bytes.tolist() == [800]

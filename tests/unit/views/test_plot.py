@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from heapglass.views.glyphs import ASCII, UNICODE, draw_columns
+from heapglass.views.plot import Axis, draw_area, draw_plot, spread
+
+
+def test_the_highest_fills_its_column_and_little_is_seen() -> None:
+    assert draw_area([0, 1, 50, 100], 2, UNICODE) == ["   █", " ▁██"]
+    assert draw_area([0, 1, 100], 2, ASCII) == ["  #", " ##"]
+
+
+def test_nothing_is_empty() -> None:
+    assert draw_area([0, 0], 2, UNICODE) == ["  ", "  "]
+    assert draw_columns([0, 0], UNICODE) == "··"
+    assert draw_columns([], UNICODE) == ""
+
+
+def test_little_plots() -> None:
+    assert draw_columns([0, 1, 500, 1000], UNICODE) == "·▁▄█"
+    assert draw_columns([0, 1, 500, 1000], ASCII) == ".159"
+
+
+def test_a_plot_has_its_axes() -> None:
+    lines = draw_plot([1, 2, 3, 4, 5, 6], 2, Axis("0", "3", "6"), Axis("a", "b", "c"), ASCII)
+    assert lines == ["6 +    ##", "3 +######", "0 +------", "   a  b c"]
+
+
+def test_labels_are_spread_and_give_way() -> None:
+    assert spread(Axis("0", "1 s", "2 s"), 21) == "0        1 s      2 s"
+    assert spread(Axis("0 ns", "1.5 s", "3.0 s"), 12) == "0 ns   3.0 s"
