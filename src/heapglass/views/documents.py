@@ -47,6 +47,8 @@ def summary_document(view: SummaryView) -> Document:
         "remainder": view.remainder.value,
         "at_peak": [site_document(row) for row in view.at_peak],
         "remaining": [site_document(row) for row in view.remaining],
+        "annotated": [site_document(row) for row in view.annotated],
+        "marks": [{"time": mark.time_ns / 1e9, "name": mark.name} for mark in view.marks],
         "sizes": [_bar(bar) for bar in view.sizes],
         "lifetimes": [_bar(bar) for bar in view.lifetimes],
         "warnings": list(view.warnings),
