@@ -11,7 +11,8 @@ import pytest
 from harness.bench import Bench
 from harness.cli import Cli
 from harness.consistency import contradictions
-from harness.counters import by_name, site_of
+from harness.counters import by_name
+from harness.names import function_names, site_name
 from harness.programs import program
 from harness.running import under_heapglass
 from heapglass.convert.recording import write_recording
@@ -29,17 +30,18 @@ def parent_and_child(bench: Bench, **settings: str) -> tuple[HeapSource, HeapSou
     return parent, child
 
 
-def annotated(source: HeapSource) -> dict[str, tuple[int, int, int, int]]:
+def annotated(source: HeapSource) -> dict[str, tuple[int, ...]]:
     """Blocks allocated and freed, bytes allocated and live, by the function that told of them."""
-    sums: dict[str, tuple[int, int, int, int]] = {}
     table = source.annotated()
+    names = [site_name(function_names(source, site)) for site in table.id.tolist()]
     columns = (table.allocations, table.frees, table.bytes_allocated, table.live_bytes)
-    for row, site in enumerate(table.id.tolist()):
-        name = site_of(source, site)
-        before = sums.get(name, (0, 0, 0, 0))
-        counts = [int(column[row]) for column in columns]
-        sums[name] = tuple(a + b for a, b in zip(before, counts, strict=True))  # type: ignore[assignment]
-    return sums
+    return {
+        name: tuple(
+            sum(int(column[row]) for row, other in enumerate(names) if other == name)
+            for column in columns
+        )
+        for name in names
+    }
 
 
 EXPECTED = {

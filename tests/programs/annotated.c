@@ -53,6 +53,7 @@ SITE void site_threads(char *arena) {
 SITE void site_again(char *arena) {
     heapglass_alloc(arena + 50000, 70);
     heapglass_alloc(arena + 50000, 80); /* the first one's end was not told */
+    KEEP(arena);
 }
 
 SITE void site_paused(char *arena) {
