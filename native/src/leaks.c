@@ -48,7 +48,7 @@ struct report {
 static void add_source(struct report *report, uint32_t site) {
     struct hg_site_sums sums = hg_site_sums_of(site);
     uint64_t live = hg_site_sums_live_bytes(&sums), blocks = hg_site_sums_live_blocks(&sums);
-    if ((!live && !blocks) || hg_stacks_is_annotated(site)) return;
+    if (!live && !blocks) return;
     report->sources[report->count++] =
         (struct hg_source){.site = site, .live = live, .blocks = blocks};
     report->bytes += live;

@@ -3,7 +3,6 @@
 #include "options.h"
 #include "site_sums.h"
 #include "sources.h"
-#include "stacks.h"
 #include "sys.h"
 #include "text_file.h"
 
@@ -51,7 +50,7 @@ static uint64_t minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 static void add_source(struct snapshot *snapshot, uint32_t site) {
     struct hg_site_sums sums = hg_site_sums_of(site);
     const struct written *before = written_of(site);
-    if (!sums.bytes_allocated || !before || hg_stacks_is_annotated(site)) return;
+    if (!sums.bytes_allocated || !before) return;
     struct hg_source source = {
         .site = site,
         .live = hg_site_sums_live_bytes(&sums),
