@@ -105,7 +105,10 @@ def test_they_are_shown(bench: Bench, cli: Cli) -> None:
     document = json.loads(cli("summary", "--json", parent.name).stdout)
     assert [mark["name"] for mark in document["marks"]] == ["start", "threads\n\x1b[1m", "mark"]
     assert sum(site["live_bytes"] for site in document["annotated"]) == 300
-    assert "annotated 4,156 blocks" in " ".join(cli("table", parent.name).stdout.split())
+    listed = cli("table", parent.name).stdout
+    assert "annotated 4,156 blocks" in " ".join(listed.split())
+    assert "300 B live from" in listed
+    assert "Annotated by the program" not in cli("table", "--filter", "main", parent.name).stdout
 
 
 def test_a_conversion_takes_them_along(bench: Bench, tmp_path: Path) -> None:

@@ -40,11 +40,12 @@ options:
                          take a snapshot also whenever SIZE bytes were allocated
                          and freed, such as 64M; 0: never (default: 0)
       --snapshot-log FILE
-                         write also a text log of all sources of memory, each time
-                         1M, or what --snapshot-churn says, was allocated and freed
+                         write also a text log of all sources of memory, each
+                         time 1M, or what --snapshot-churn says, was allocated
+                         and freed
       --pmem             the same to pmem.%p.log
-      --leaks            tell on stderr what is still live when a program ends, with
-                         its call stacks
+      --leaks            tell on stderr what is still live when a program ends,
+                         with its call stacks
       --leaks-to FILE    the same to FILE
       --memory SIZE      heapglass may take SIZE bytes at most, such as 512M, at
                          least 4M; what no longer fits is counted
@@ -80,8 +81,8 @@ environment:
   HEAPGLASS_SNAPSHOT, HEAPGLASS_CHURN, HEAPGLASS_SNAPSHOT_LOG, HEAPGLASS_LEAKS,
   HEAPGLASS_MEMORY, HEAPGLASS_SAMPLE and HEAPGLASS_CORE hold where the option is
   not given. HEAPGLASS_PAUSED=1 records nothing until the program itself says
-  heapglass_resume(). LD_PRELOAD is kept behind the library. Where the current directory is not writable, recordings go
-  to TMPDIR, or /tmp.
+  heapglass_resume(). LD_PRELOAD is kept behind the library. Where the current
+  directory is not writable, recordings go to TMPDIR, or /tmp.
 
 examples:
   heapglass run ./server --port 8080

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from heapglass.analysis.leaks import Remainder
+from heapglass.cli.annotated_list import print_annotated
 from heapglass.cli.arguments import (
     add_output_options,
     add_wrapper_option,
@@ -96,7 +97,7 @@ def print_summary(screen: Screen, view: SummaryView) -> None:
     _print_totals(screen, view)
     _print_peak(screen, view)
     _print_remaining(screen, view)
-    _print_annotated(screen, view)
+    print_annotated(screen, view.annotated)
     _print_marks(screen, view)
     _print_histograms(screen, view)
     _print_recorder(screen, view)
@@ -171,16 +172,6 @@ def _print_remaining(screen: Screen, view: SummaryView) -> None:
     numbers = site_numbers(screen, view.remaining, "live", totals.live_bytes)
     print_title(screen, _TITLES[view.remainder], note)
     print_site_list(screen, view.remaining, numbers)
-
-
-def _print_annotated(screen: Screen, view: SummaryView) -> None:
-    if not view.annotated:
-        return
-    live = sum(row.counters.live_bytes for row in view.annotated)
-    count = format_count(view.annotated_site_count)
-    noun = "site" if view.annotated_site_count == 1 else "sites"
-    print_title(screen, "Annotated by the program", f"{count} {noun}, in no total")
-    print_site_list(screen, view.annotated, site_numbers(screen, view.annotated, "live", live))
 
 
 def _print_marks(screen: Screen, view: SummaryView) -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from heapglass.analysis.filters import parse_filter
 from heapglass.analysis.grouping import GroupBy
 from heapglass.analysis.order import SortKey
+from heapglass.cli.annotated_list import print_annotated
 from heapglass.cli.arguments import (
     add_output_options,
     add_wrapper_option,
@@ -159,6 +160,7 @@ def _print_sites(screen: Screen, view: TableView, *, has_stacks: bool) -> None:
         if has_stacks:
             _print_stack(screen, row)
     _print_footer(screen, view, "site")
+    print_annotated(screen, view.annotated)
     screen.warnings(view.warnings)
 
 

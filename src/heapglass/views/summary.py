@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from heapglass.analysis.leaks import Remainder, find_remains
-from heapglass.analysis.order import SortKey, sort_sites, top_sites
+from heapglass.analysis.order import SortKey, top_sites
 from heapglass.analysis.peak import peak_difference_bytes
 from heapglass.analysis.plumbing import Plumbing
 from heapglass.model import HeapSource, Losses, Mark, Process, ProcessState, Recorder, Totals
 from heapglass.text import printable, shell_word
 from heapglass.units import Units, format_duration
+from heapglass.views.annotated import AnnotatedView, build_annotated
 from heapglass.views.caveats import list_caveats
 from heapglass.views.histogram import Bar, fold_histogram
 from heapglass.views.naming import Resolver, name_stacks
@@ -38,8 +39,7 @@ class SummaryView:
     at_peak: tuple[SiteRow, ...]  # by bytes live at the peak
     remaining: tuple[SiteRow, ...]  # by bytes live now, or at the end
     remaining_site_count: int
-    annotated: tuple[SiteRow, ...]  # by bytes live now, or at the end; in no total
-    annotated_site_count: int
+    annotated: AnnotatedView
     marks: tuple[Mark, ...]
     sizes: tuple[Bar, ...]  # of all allocations, in bytes
     lifetimes: tuple[Bar, ...]  # of all freed blocks, in ns
@@ -52,10 +52,7 @@ def build_summary(source: HeapSource, resolver: Resolver, query: SummaryQuery) -
     peak_rows = top_sites(table, SortKey.PEAK, 0)[: query.top]
     remains = find_remains(process.state, table)
     remaining_rows = remains.rows[: query.top]
-    annotated = source.annotated()
-    annotated_rows = sort_sites(annotated, SortKey.LIVE)[: query.top]
     shown = {int(table.id[row]) for row in (*peak_rows, *remaining_rows)}
-    shown |= set(annotated.id[annotated_rows].tolist())
     stacks = name_stacks(source, resolver, sorted(shown))
     return SummaryView(
         caveats=list_caveats(source, table, query.units),
@@ -70,8 +67,7 @@ def build_summary(source: HeapSource, resolver: Resolver, query: SummaryQuery) -
         at_peak=build_rows(table, peak_rows, stacks, query.plumbing),
         remaining=build_rows(table, remaining_rows, stacks, query.plumbing),
         remaining_site_count=len(remains.rows),
-        annotated=build_rows(annotated, annotated_rows, stacks, query.plumbing),
-        annotated_site_count=len(annotated),
+        annotated=build_annotated(source, resolver, max(1, query.top), query.plumbing),
         marks=tuple(source.marks()),
         sizes=fold_histogram(source.size_histogram()),
         lifetimes=fold_histogram(source.lifetime_histogram()),
