@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from harness.bench import Bench, Run
+from harness.bench import Bench, Run, setting_for
 from harness.pmem_log import Snapshot, contradictions, parse_log
 from harness.programs import program
 from harness.running import under_heapglass
@@ -178,3 +179,18 @@ def test_no_log_unless_asked(bench: Bench) -> None:
     assert [path.suffix for path in Path(recording.name).parent.iterdir()] == [".heapglass"]
     assert recording.recorder.snapshot_churn_bytes == 0
     assert recording.losses.unwritten_outputs == 0
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["errno_kept", "exits", "fds", "fork_busy", "jumps", "signal_storm", "small_stacks", "title"],
+)
+def test_no_program_notices(bench: Bench, name: str) -> None:
+    """Those that are easily disturbed, with a snapshot every few dozen events."""
+    ours = {"HEAPGLASS_PMEM": "1", "HEAPGLASS_CHURN": "20k", "HEAPGLASS_LEAKS": "left.%p"}
+    chosen = program(name)
+    setting = setting_for(chosen)
+    setting = replace(setting, environment={**setting.environment, **ours})
+    run = bench.compare(chosen.argv(chosen.cases[0]), setting)
+    for recording in run.recordings:
+        assert contradictions(log_of(recording), is_threaded=True) == []
