@@ -12,12 +12,22 @@ import numpy as np
 from heapglass.convert.buckets import I64, Buckets
 from heapglass.convert.call_tree import CallTree
 from heapglass.errors import RecordingError
-from heapglass.model import HeapSource, Losses, Mode, Process, ProcessState, SiteTable, Thread
+from heapglass.model import (
+    HeapSource,
+    Losses,
+    Mode,
+    Process,
+    ProcessState,
+    SiteTable,
+    Thread,
+    Totals,
+)
 from heapglass.recording import schema
 from heapglass.recording.columns import Records, dtype_of
 from heapglass.recording.layout import Layout
 from heapglass.recording.writer import Value, Writer, pack
 
+_WITHOUT_USABLE_PEAK = 2  # version of the format
 _EPOCH = 1  # of the peak: all lines say what they had then
 _STATES = {
     ProcessState.EXITED: schema.STATE_EXITED,
@@ -239,6 +249,7 @@ class _Conversion:
             "mode": schema.MODE_EXACT,
             "peak_epoch": _EPOCH,
             "peak_bytes": totals.peak_bytes,
+            **_usable_peak(totals),
             "peak_ns": totals.peak_time_ns,
             "live_flushed": totals.live_bytes,
             "losses": _losses(source.losses),
@@ -254,6 +265,13 @@ _POINT_COLUMNS = (
     "peak_bytes",
     "usable_bytes",
 )
+
+
+def _usable_peak(totals: Totals) -> dict[str, Value]:
+    """Where it is not known the source is of an old version, and so is what is made of it."""
+    if totals.usable_peak_bytes is None:
+        return {"version": _WITHOUT_USABLE_PEAK}
+    return {"usable_peak": totals.usable_peak_bytes}
 
 
 def _table(layout: type[Layout], count: int) -> Records:

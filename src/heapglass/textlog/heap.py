@@ -114,6 +114,7 @@ class LogHeap:
             temporary=sums["temporary"],
             reallocs=sums["realloc_in_place"] + sums["realloc_moved"],
             usable_live_bytes=self.replay.live_bytes,
+            usable_peak_bytes=self.replay.peak_bytes,
         )
 
     @property
