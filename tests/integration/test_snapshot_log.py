@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from harness.bench import Bench, Run, setting_for
+from harness.cli import Cli
 from harness.pmem_log import Snapshot, contradictions, parse_log
 from harness.programs import program
 from harness.running import under_heapglass
-from heapglass.analysis.source_hash import source_hashes
+from heapglass.analysis.source_hash import source_hash
 from heapglass.model import HeapSource
 
 SOURCES = program("sources")
@@ -56,7 +57,7 @@ def test_the_last_snapshot_is_what_the_recording_ends_with(bench: Bench) -> None
     recording = record(bench).recording
     table, last = recording.sites(), log_of(recording)[-1]
     stacks = [recording.stack(int(site)) for site in table.id]
-    hashes = source_hashes(stacks, recording.modules).tolist()
+    hashes = [source_hash(stack, recording.modules) for stack in stacks]
     by_hash = {source.hash: source for source in last.sources}
     for row, hash_ in enumerate(hashes):
         if not table.live_bytes[row] and hash_ not in by_hash:
@@ -68,6 +69,13 @@ def test_the_last_snapshot_is_what_the_recording_ends_with(bench: Bench) -> None
         addresses = [frame.address for frame in stacks[row].frames]
         assert [frame.address for frame in source.frames] == addresses
     assert by_hash == {}
+
+
+def test_an_export_of_the_recording_says_the_same(bench: Bench, cli: Cli) -> None:
+    recording = record(bench).recording
+    exported = cli("export", "--format", "pmem", "-o", "-", recording.name)
+    assert exported.returncode == 0, exported.stderr
+    assert parse_log(exported.stdout) == log_of(recording)
 
 
 def test_functions_are_those_of_the_symbol_table(bench: Bench) -> None:
