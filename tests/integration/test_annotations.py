@@ -121,6 +121,17 @@ def test_a_conversion_takes_them_along(bench: Bench, tmp_path: Path) -> None:
         assert converted.totals.bytes_allocated == parent.totals.bytes_allocated
 
 
+def test_a_redacted_copy_has_marks_without_their_names(bench: Bench, cli: Cli) -> None:
+    parent, _ = parent_and_child(bench)
+    done = cli("pack", "--redact", "-o", "packed", parent.name)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(cli("summary", "--json", "packed").stdout)
+    names = [mark["name"] for mark in document["marks"]]
+    assert len(names) == 3
+    assert "start" not in names
+    assert sum(site["live_bytes"] for site in document["annotated"]) == 300
+
+
 @pytest.mark.parametrize("compiler", ["cc -std=c99", "c++ -std=c++11", "c++ -std=c++20"])
 def test_the_header_alone_does_nothing(tmp_path: Path, compiler: str) -> None:
     """In C and C++, with nothing linked and the library not there."""
