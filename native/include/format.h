@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define HG_MAGIC UINT64_C(0x0a736c6770616568) /* the bytes "heapgls\n" */
-#define HG_FORMAT_VERSION 2u                  /* 2: sampling, pauses */
+#define HG_FORMAT_VERSION 3u                  /* 2: sampling, pauses; 3: marks, annotated blocks */
 
 #define HG_PAGE 4096u
 #define HG_STEP 65536u /* extents are whole steps, aligned to a step */
@@ -112,10 +112,11 @@ enum hg_kind {
     HG_KIND_SNAPSHOTS = 12,
     HG_KIND_SAMPLES = 13,
     HG_KIND_MODES = 14,
+    HG_KIND_MARKS = 15,
 };
 
 /* One extent. `first` is the index of its first record (NODES, SITES, MODULES, THREADS, COUNTERS
- * and SAMPLES: the site id; HISTOGRAMS, MODES), the offset of its first byte (STRINGS), the heap address it starts to
+ * and SAMPLES: the site id; HISTOGRAMS, MODES, MARKS), the offset of its first byte (STRINGS), the heap address it starts to
  * cover (LEDGER), the segment number (LARGE) or the arena number 0 or 1 (TIMELINE, SNAPSHOTS).
  * `owner` is the shard (COUNTERS, SAMPLES), else 0. */
 struct hg_extent {
@@ -180,6 +181,10 @@ enum hg_pseudo {
 #define HG_PSEUDO_SAMPLED 64u
 #define HG_SAMPLE_SHIFT_LEAST 8u /* intervals are powers of two, from 256 bytes */
 #define HG_SAMPLE_SHIFT_MOST 30u /* to 1 GiB */
+/* Blocks that a program said its own allocator handed out are sites of their own in the same way, their
+ * innermost node being this one. They lie inside of other blocks, or of mapped memory: they count
+ * neither in threads' records nor in points, totals and peak. */
+#define HG_PSEUDO_ANNOTATED 128u
 #define HG_PSEUDO_END 4096u
 
 /* A site: a distinct stack. Site 0 is no site; site 1 stands for all stacks that found no room.
@@ -265,13 +270,15 @@ struct hg_histogram {
 #define HG_BIRTH_MANTISSA_BITS 21u
 
 /* A large block. Segments are open-addressed tables; a slot with address 0 is free. Visible when
- * `address` is above 1 (1: being filled). */
+ * `address` is above 1 (1: being filled). An annotated block has HG_LARGE_ANNOTATED added to its
+ * address, which may be that of the block it lies in. */
+#define HG_LARGE_ANNOTATED (UINT64_C(1) << 63)
 struct hg_large {
     uint64_t address;
     uint64_t size;
     uint32_t site;
     uint32_t birth; /* birth code */
-    uint64_t reserved;
+    uint64_t pool;  /* of an annotated block: what the program calls its pool; 0: none */
 };
 
 /* A thread that allocated or freed. The process's totals are the sums over these records. A shard
@@ -353,6 +360,14 @@ struct hg_mode_change {
     uint32_t reserved;
 };
 #define HG_MODE_CHANGES 2048u /* are kept; later ones are only counted */
+
+/* A moment that the program gave a name. Visible when `name` is non-zero. */
+struct hg_mark {
+    uint64_t time; /* ns since start */
+    uint32_t name; /* offset in STRINGS */
+    uint32_t tid;  /* of the thread */
+};
+#define HG_MARKS 65536u /* are kept; later ones are only counted */
 
 /* ---- header -------------------------------------------------------------------------------- */
 
@@ -439,6 +454,12 @@ struct hg_header {
     uint64_t paused_since; /* ns since start, plus 1, of the pause under way; 0: there is none */
     uint32_t budget_ppm;   /* of processor time, that the mode is chosen by; 0: none */
     uint32_t reserved;
+
+    /* since version 3 */
+    uint32_t marks; /* so far */
+    uint32_t reserved3;
+    uint64_t
+        output_losses; /* times that a text output besides the recording could not be written */
 };
 
 #define HG_FLAG_FORKED 1u      /* forked without exec from a recorded process */
@@ -458,6 +479,7 @@ _Static_assert(sizeof(struct hg_site) == 16, "site");
 _Static_assert(sizeof(struct hg_counters) == 128, "counters");
 _Static_assert(sizeof(struct hg_samples) == 64, "samples");
 _Static_assert(sizeof(struct hg_mode_change) == 32, "mode change");
+_Static_assert(sizeof(struct hg_mark) == 16, "mark");
 _Static_assert(sizeof(struct hg_histogram) == 384, "histogram");
 _Static_assert(sizeof(struct hg_large) == 32, "large");
 _Static_assert(sizeof(struct hg_thread_record) == 512, "thread");

@@ -37,7 +37,7 @@ static bool add_segment(uint32_t number) {
     return true;
 }
 
-static bool put_in(uint32_t segment, uintptr_t address, struct hg_block block) {
+static bool put_in(uint32_t segment, uintptr_t address, struct hg_block block, uint64_t pool) {
     for (uint32_t i = 0; i < WINDOW; i++) {
         struct hg_large *slot = slot_at(segment, address, i);
         uint64_t empty = 0;
@@ -45,6 +45,7 @@ static bool put_in(uint32_t segment, uintptr_t address, struct hg_block block) {
         hg_store(&slot->size, block.size);
         hg_store(&slot->site, block.site);
         hg_store(&slot->birth, block.birth);
+        hg_store(&slot->pool, pool);
         hg_store_release(&slot->address, address);
         hg_add_shared(&g_large.count, 1);
         return true;
@@ -52,12 +53,33 @@ static bool put_in(uint32_t segment, uintptr_t address, struct hg_block block) {
     return false;
 }
 
-bool hg_large_put(uintptr_t address, struct hg_block block) {
+bool hg_large_put_of(uint64_t pool, uintptr_t address, struct hg_block block) {
     for (uint32_t n = 0; n < MAX_SEGMENTS; n++) {
         if (!hg_load_acquire(&g_large.segments[n]) && !add_segment(n)) return false;
-        if (put_in(n, address, block)) return true;
+        if (put_in(n, address, block, pool)) return true;
     }
     return false;
+}
+
+bool hg_large_put(uintptr_t address, struct hg_block block) {
+    return hg_large_put_of(0, address, block);
+}
+
+struct hg_block hg_large_take_of(uint64_t pool, struct hg_large_place *place) {
+    for (; place->segment < MAX_SEGMENTS; place->segment++, place->slot = 0) {
+        struct hg_large *segment = hg_load_acquire(&g_large.segments[place->segment]);
+        if (!segment) break;
+        while (place->slot < FIRST_SLOTS << place->segment) {
+            struct hg_large *slot = &segment[place->slot++];
+            uint64_t address = hg_load_acquire(&slot->address);
+            if (!(address & HG_LARGE_ANNOTATED) || hg_load(&slot->pool) != pool) continue;
+            struct hg_block block = {slot->size, slot->site, slot->birth};
+            if (!hg_swap(&slot->address, &address, 0)) continue;
+            hg_add_shared(&g_large.count, -1);
+            return block;
+        }
+    }
+    return (struct hg_block){0};
 }
 
 struct hg_block hg_large_take(uintptr_t address) {

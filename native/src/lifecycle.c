@@ -7,13 +7,16 @@
 
 #include "clock.h"
 #include "functions.h"
+#include "leaks.h"
 #include "ledger.h"
+#include "marks.h"
 #include "mode.h"
 #include "modules.h"
 #include "naming.h"
 #include "options.h"
 #include "outputs.h"
 #include "peak.h"
+#include "pmem.h"
 #include "preload.h"
 #include "real.h"
 #include "recording.h"
@@ -141,7 +144,7 @@ static bool start_tables(void) {
     hg_functions_start();
     return hg_mode_start() && hg_stacks_start() && hg_sites_start() && hg_threads_start() &&
            hg_ledger_start(hg_real_granule_shift()) && hg_snapshots_start() && hg_modules_start() &&
-           hg_walk_start();
+           hg_walk_start() && hg_marks_start();
 }
 
 static bool start_recording(void) {
@@ -159,6 +162,8 @@ static bool start_recording(void) {
         return false;
     }
     if (g_options.core) take_tables_into_cores();
+    hg_pmem_start(&g_identity);
+    hg_leaks_start(&g_identity);
     hg_store(&g_header->private_bytes, hg_sys_private_bytes());
     hg_store_release(&g_header->state, HG_STATE_RUNNING);
     return true;
@@ -331,6 +336,7 @@ void hg_lifecycle_exiting(int status) {
     if (!hg_lifecycle_is_recording() || hg_sys_pid() != g_header->pid) return;
     hg_outputs_finish();
     take_last_snapshot();
+    hg_leaks_report();
     hg_store(&g_header->exit_status, (uint32_t)status & 0xff);
     hg_store(&g_header->end_ns, hg_clock_now());
     hg_store_release(&g_header->state, HG_STATE_EXITED);

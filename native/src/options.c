@@ -100,7 +100,9 @@ static uint64_t number(const char *name, reader read, uint64_t fallback, uint64_
     return fallback;
 }
 
-#define BUDGET_DEFAULT 30000u /* ppm */
+#define BUDGET_DEFAULT 30000u    /* ppm */
+#define CHURN_DEFAULT (1u << 20) /* of the snapshot log */
+#define SNAPSHOT_LOG_DEFAULT "pmem.%p.log"
 
 /* A percentage, with or without its sign and a fraction, as parts per million. */
 static bool read_percentage(const char *text, uint64_t *out) {
@@ -167,6 +169,21 @@ static void read_outputs(struct hg_options *o) {
     if (!*o->socket) read_text("HT_SOCKET", o->socket, sizeof o->socket);
 }
 
+static void read_snapshot_log(struct hg_options *o) {
+    read_text("HEAPGLASS_SNAPSHOT_LOG", o->snapshot_log, sizeof o->snapshot_log);
+    bool is_asked = number("HEAPGLASS_PMEM", read_switch, 0, 0, 1, "0 or 1");
+    if (is_asked && !*o->snapshot_log)
+        hg_text_copy(o->snapshot_log, sizeof o->snapshot_log, SNAPSHOT_LOG_DEFAULT);
+    o->churn_bytes = number("HEAPGLASS_CHURN", read_size, *o->snapshot_log ? CHURN_DEFAULT : 0, 0,
+                            UINT64_MAX, "a size such as 1048576 or 64M (0: none)");
+}
+
+static void read_leaks(struct hg_options *o) {
+    read_text("HEAPGLASS_LEAKS", o->leaks, sizeof o->leaks);
+    /* The text log tells by itself what is left at its end. */
+    if (is_word(o->leaks, "0") || is_word(o->leaks, "log")) *o->leaks = 0;
+}
+
 bool hg_options_read(void) {
     if (!environ) return false;
     struct hg_options *o = &g_options;
@@ -179,8 +196,8 @@ bool hg_options_read(void) {
     o->follow = number("HEAPGLASS_FOLLOW", read_switch, 1, 0, 1, "0 or 1");
     o->snapshot_ns = number("HEAPGLASS_SNAPSHOT", read_seconds, 1000000000, 0, UINT64_MAX,
                             "a number of seconds such as 1 or 0.5 (0: none)");
-    o->churn_bytes = number("HEAPGLASS_CHURN", read_size, 0, 0, UINT64_MAX,
-                            "a size such as 1048576 or 64M (0: none)");
+    read_snapshot_log(o);
+    read_leaks(o);
     o->memory_budget = number("HEAPGLASS_MEMORY", read_size, 0, 4 << 20, UINT64_MAX,
                               "a size of at least 4M such as 64M");
     read_sampling(o);

@@ -6,12 +6,14 @@
 #include "base.h"
 
 struct hg_options {
-    char output[4096];      /* template of the recording's name; empty: the default name */
-    uint32_t depth;         /* frames kept per stack */
-    bool follow;            /* children are recorded too */
-    bool quiet;             /* no lines on stderr */
-    uint64_t snapshot_ns;   /* between snapshots; 0: none by time */
-    uint64_t churn_bytes;   /* allocated plus freed between snapshots; 0: none by churn */
+    char output[4096];       /* template of the recording's name; empty: the default name */
+    uint32_t depth;          /* frames kept per stack */
+    bool follow;             /* children are recorded too */
+    bool quiet;              /* no lines on stderr */
+    uint64_t snapshot_ns;    /* between snapshots; 0: none by time */
+    uint64_t churn_bytes;    /* allocated plus freed between snapshots; 0: none by churn */
+    char snapshot_log[4096]; /* template of the snapshot log's name; empty: none */
+    char leaks[4096]; /* where to tell what is live at exit: "1", or a template; empty: nowhere */
     uint64_t memory_budget; /* bytes the recording may reserve; 0: no limit */
     uint32_t sample_shift;  /* the sampling interval's logarithm; 0: exact */
     uint32_t budget_ppm;    /* of processor time that recording may take; 0: no matter */

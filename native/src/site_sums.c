@@ -21,6 +21,7 @@ static void add_line(struct hg_site_sums *sums, const struct hg_table *shard, ui
 
 struct hg_site_sums hg_site_sums_unscaled(uint32_t site) {
     struct hg_site_sums sums = {0};
+    if (hg_stacks_is_annotated(site)) return sums;
     for (uint32_t i = 0, n = hg_load(&g_header->shards); i < n; i++) {
         const struct hg_table *shard = hg_threads_shard(i);
         if (shard) add_line(&sums, shard, site);

@@ -1,4 +1,5 @@
 /* Sites' counters summed over all threads' shards: what every output but the recording starts from.
+ * Sites of annotated blocks have none here: those lie inside of others, and would count twice.
  * May be asked at any time, by any thread; a block that is counted meanwhile may be in one number
  * and not yet in another. */
 #ifndef HG_SITE_SUMS_H

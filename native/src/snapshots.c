@@ -3,6 +3,7 @@
 #include "arena.h"
 #include "clock.h"
 #include "options.h"
+#include "pmem.h"
 #include "recording.h"
 #include "site_sums.h"
 #include "sys.h"
@@ -29,7 +30,7 @@ static struct {
     uint64_t next_snapshot;
     uint64_t next_point;
     uint64_t interval;
-    uint64_t churn;
+    int64_t churn; /* bytes allocated plus freed that no snapshot by churn has seen */
     uint64_t last; /* the time of the last point */
     uint32_t busy;
 } g_snapshots;
@@ -281,11 +282,25 @@ static struct hg_point add_point_locked(const struct hg_thread *thread, uint64_t
     return totals;
 }
 
+void hg_snapshots_add_point(uint64_t now_ns) {
+    uint64_t signals;
+    if (!try_lock(&signals)) return;
+    add_point_locked(tls_thread, now_ns);
+    unlock(signals);
+}
+
+/* The churn that the snapshot log has got hold of. */
+static uint64_t take_locked(struct hg_thread *thread, uint64_t now_ns, bool *is_taken) {
+    struct hg_point totals = add_point_locked(thread, now_ns);
+    *is_taken = snapshot_locked(thread, &totals);
+    return hg_pmem_append();
+}
+
 bool hg_snapshots_take(struct hg_thread *thread, uint64_t now_ns) {
     uint64_t signals;
+    bool is_taken;
     if (!try_lock(&signals)) return false;
-    struct hg_point totals = add_point_locked(thread, now_ns);
-    bool is_taken = snapshot_locked(thread, &totals);
+    hg_add_shared(&g_snapshots.churn, -(int64_t)take_locked(thread, now_ns, &is_taken));
     unlock(signals);
     return is_taken;
 }
@@ -307,9 +322,26 @@ static uint64_t next_due(void) {
     return earlier(hg_load(&g_snapshots.next_point), hg_load(&g_snapshots.next_snapshot));
 }
 
+static int64_t churn_wanted(void) {
+    return g_options.churn_bytes < INT64_MAX ? (int64_t)g_options.churn_bytes : INT64_MAX;
+}
+
+/* Other threads' bytes may be in the log's snapshot and not yet in the count: then that is below zero for
+ * the moment, and no snapshot has less churn than it should. */
+static void take_by_churn_locked(struct hg_thread *thread, uint64_t now_ns) {
+    int64_t every = churn_wanted(), churn = hg_load(&g_snapshots.churn);
+    if (churn < every) return; /* another thread was quicker */
+    bool is_taken;
+    uint64_t logged = take_locked(thread, now_ns, &is_taken);
+    hg_add_shared(&g_snapshots.churn, logged ? -(int64_t)logged : -(churn - churn % every));
+}
+
 static void tick_churn(struct hg_thread *thread, uint64_t bytes, uint64_t now_ns) {
-    uint64_t before = hg_add_shared(&g_snapshots.churn, bytes), every = g_options.churn_bytes;
-    if (before / every != (before + bytes) / every) hg_snapshots_take(thread, now_ns);
+    uint64_t signals;
+    int64_t churn = hg_add_shared(&g_snapshots.churn, (int64_t)bytes) + (int64_t)bytes;
+    if (churn < churn_wanted() || !try_lock(&signals)) return;
+    take_by_churn_locked(thread, now_ns);
+    unlock(signals);
 }
 
 void hg_snapshots_tick(struct hg_thread *thread, uint64_t churn, uint64_t now_ns) {

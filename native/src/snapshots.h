@@ -13,6 +13,9 @@ bool hg_snapshots_start(void);
  * that is always at once, as `churn`, the bytes just allocated or freed, may be what makes one due. */
 void hg_snapshots_tick(struct hg_thread *thread, uint64_t churn, uint64_t now_ns);
 
+/* Add a point to the timeline now, if nobody else is at it. */
+void hg_snapshots_add_point(uint64_t now_ns);
+
 /* Take a snapshot and a point of the timeline now, if nobody else is at it; whether it was taken.
  * `thread` may be NULL: of a thread that is no part of the recording. */
 bool hg_snapshots_take(struct hg_thread *thread, uint64_t now_ns);

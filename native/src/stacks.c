@@ -4,7 +4,7 @@
 #include "table.h"
 
 #define MAX_NODES ((1u << 24) - 1)
-#define SAMPLES UINT64_C(0x71d67fffeda60001) /* where the hashes of samples' paths begin */
+#define MARKED UINT64_C(0x71d67fffeda60001) /* where the hashes of marked stacks' paths begin */
 
 static struct {
     struct hg_table nodes;
@@ -105,20 +105,33 @@ uint32_t hg_stacks_site(const uintptr_t *frames, uint32_t depth, uint32_t end, u
     return site_within(outer, path, frames, depth, depth, now_ns);
 }
 
-/* The site of a stack's samples is found by the stack's own site, not by its path: that is long. */
-uint32_t hg_stacks_sampled(uint32_t site, uint32_t shift, uint64_t now_ns) {
+/* The site with one more, innermost, node, that is a mark, is found by the stack's own site, not by its
+ * path: that is long. */
+static uint32_t marked(uint32_t site, uint32_t mark, uint64_t now_ns) {
     const struct hg_site *record = hg_table_at(&g_stacks.sites, site);
-    uint64_t hash = hg_path_add(hg_path_add(SAMPLES, site), HG_PSEUDO_SAMPLED + shift);
+    uint64_t hash = hg_path_add(hg_path_add(MARKED, site), mark);
     struct hg_path path = hg_path_find(hash);
     if (path.site) return path.site;
-    if (!path.node) path = new_path(hash, record->node, HG_PSEUDO_SAMPLED + shift, 0, now_ns);
+    if (!path.node) path = new_path(hash, record->node, mark, 0, now_ns);
     return path.node ? add_site(hash, path.node, record->depth, now_ns) : HG_SITE_OTHER;
+}
+
+uint32_t hg_stacks_sampled(uint32_t site, uint32_t shift, uint64_t now_ns) {
+    return marked(site, HG_PSEUDO_SAMPLED + shift, now_ns);
+}
+
+uint32_t hg_stacks_annotated(uint32_t site, uint64_t now_ns) {
+    return marked(site, HG_PSEUDO_ANNOTATED, now_ns);
+}
+
+bool hg_stacks_is_annotated(uint32_t site) {
+    return hg_stacks_node(hg_stacks_innermost(site)).address == HG_PSEUDO_ANNOTATED;
 }
 
 uint32_t hg_stacks_sample_shift(uint32_t site) {
     const struct hg_site *record = hg_table_at(&g_stacks.sites, site);
     uint64_t mark = node_at(record->node)->address;
-    bool is_mark = mark > HG_PSEUDO_SAMPLED && mark < HG_PSEUDO_END;
+    bool is_mark = mark > HG_PSEUDO_SAMPLED && mark < HG_PSEUDO_ANNOTATED;
     return is_mark ? (uint32_t)mark - HG_PSEUDO_SAMPLED : 0;
 }
 

@@ -28,6 +28,11 @@ uint32_t hg_stacks_sampled(uint32_t site, uint32_t shift, uint64_t now_ns);
 /* The interval's logarithm if this is such a site, else 0. */
 uint32_t hg_stacks_sample_shift(uint32_t site);
 
+/* The site that stands for annotated blocks of the stack of `site`; HG_SITE_OTHER when there is no
+ * room. */
+uint32_t hg_stacks_annotated(uint32_t site, uint64_t now_ns);
+bool hg_stacks_is_annotated(uint32_t site);
+
 /* The hash of a whole stack as a path. */
 uint64_t hg_stacks_path(const uintptr_t *frames, uint32_t depth, uint32_t end);
 

@@ -92,6 +92,8 @@ def contents(source: HeapSource) -> dict[str, Any]:
         "blocks": _columns(source.blocks()),
         "timeline": _columns(source.timeline()),
         "snapshots": [_columns(snapshot) for snapshot in source.snapshots()],
+        "annotated": _columns(source.annotated()),
+        "marks": [asdict(mark) for mark in source.marks()],
         "sizes": source.size_histogram().counts.tolist(),
         "lifetimes": source.lifetime_histogram().counts.tolist(),
     }

@@ -63,6 +63,9 @@ def test_a_little_of_everything_is_in_them(tmp_path: Path) -> None:
         assert len({m.start for m in twins}) < len(twins) == 2
         assert len(list(parent.snapshots())) > 1
         assert parent.losses.items == ()
+        assert [mark.name for mark in parent.marks()] == ["annotating", "done"]
+        annotated = parent.annotated()
+        assert (annotated.allocations.sum(), annotated.live_bytes.sum()) == (4, 200)
         pid = parent.process.pid
     with open_recording(unpacked(CURRENT / "child.heapglass.gz", tmp_path)) as child:
         assert child.process.parent_pid == pid

@@ -1,9 +1,11 @@
 /* A little of everything that a recording can hold: threads with names, a forked child, libraries
- * that come and go, blocks of all sizes, reallocs, temporary ones, a peak before the end. The golden
- * recordings of tests/golden are made with it.
+ * that come and go, blocks of all sizes, reallocs, temporary ones, a peak before the end, marks and
+ * annotated blocks. The golden recordings of tests/golden are made with it.
  * build: -pthread -ldl
  * case: {twin_one} {twin_two}
  */
+#include "../../native/include/heapglass.h"
+
 #include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -48,6 +50,17 @@ SITE void *site_sizes(void) {
     return p;
 }
 
+SITE void site_annotated(void) {
+    static char arena[1000];
+    heapglass_mark("annotating");
+    heapglass_alloc(arena, 100);
+    heapglass_alloc(arena + 100, 200);
+    heapglass_free(arena);
+    heapglass_pool_alloc(&arena, arena + 300, 50);
+    heapglass_pool_alloc(&arena, arena + 400, 60);
+    heapglass_pool_free(&arena);
+}
+
 SITE void site_library(const char *path) {
     void *library = dlopen(path, RTLD_NOW);
     MUST(library);
@@ -71,10 +84,12 @@ SITE void site_child(void *inherited) {
 int main(int argc, char **argv) {
     void *sizes = site_sizes();
     site_threads();
+    site_annotated();
     for (int i = 1; i < argc; i++) site_library(argv[i]);
     nanosleep(&(struct timespec){0, 60000000}, NULL);
     site_child(sizes);
     free(sizes);
+    heapglass_mark("done");
     say("done");
     return 0;
 }

@@ -18,6 +18,7 @@ from heapglass.model import (
     Loss,
     Losses,
     LossKind,
+    Mark,
     ModeChange,
     Module,
     Process,
@@ -123,6 +124,9 @@ class FakeSource:
     """Sites get the ids 2, 3, ... in the order given; sites with equal frames share one id."""
 
     made_of: Sequence[FakeSite] = ()
+    annotations: Sequence[FakeSite] = ()
+    named_moments: Sequence[Mark] = ()
+    unwritten_outputs: int = 0
     state: ProcessState = ProcessState.EXITED
     exit_status: int | None = 0
     exit_signal: int | None = None
@@ -153,7 +157,7 @@ class FakeSource:
 
     def __post_init__(self) -> None:
         self._ids: dict[tuple[object, ...], int] = {}
-        for made in self.made_of:
+        for made in (*self.made_of, *self.annotations):
             self._ids.setdefault((made.frames, made.cut), len(self._ids) + 2)
 
     def _id(self, made: FakeSite) -> int:
@@ -201,7 +205,12 @@ class FakeSource:
     @property
     def losses(self) -> Losses:
         items = tuple(Loss(kind, events) for kind, events in self.loss_items.items())
-        return Losses(items, *self.ladder, peak_error_bytes=self.peak_error_bytes)
+        return Losses(
+            items,
+            *self.ladder,
+            peak_error_bytes=self.peak_error_bytes,
+            unwritten_outputs=self.unwritten_outputs,
+        )
 
     @property
     def recorder(self) -> Recorder:
@@ -292,6 +301,12 @@ class FakeSource:
                 for name, value in row.items()
             }
         return site_table(list(merged.values()))
+
+    def annotated(self) -> SiteTable:
+        return site_table([made.row(self._id(made)) for made in self.annotations])
+
+    def marks(self) -> Sequence[Mark]:
+        return self.named_moments
 
     def sites_by_shard(self) -> Mapping[int, SiteTable]:
         shards = sorted({made.shard for made in self.made_of})

@@ -122,9 +122,33 @@ static void threads(void) {
     check_file(wanted, count);
 }
 
+/* Annotated blocks at the addresses of others, some in pools. */
+static void pools(void) {
+    enum { COUNT = 5000 };
+    start_large();
+    for (uintptr_t i = 1; i <= COUNT; i++) {
+        uintptr_t address = i * 48, pool = i % 3;
+        put(address);
+        CHECK(hg_large_put_of(pool, address | HG_LARGE_ANNOTATED, block_of(address + 1)));
+    }
+    check_taken(48);
+    CHECK_EQUAL(hg_large_take(48 | HG_LARGE_ANNOTATED).size, 49 * 3);
+    CHECK_EQUAL(hg_large_take(48 | HG_LARGE_ANNOTATED).site, 0);
+    struct hg_large_place place = {0};
+    uint32_t taken = 0;
+    for (struct hg_block block; (block = hg_large_take_of(2, &place)).site; taken++)
+        CHECK_EQUAL((block.size / 3 - 1) / 48 % 3, 2);
+    CHECK_EQUAL(taken, COUNT / 3 + 1);
+    place = (struct hg_large_place){0};
+    CHECK_EQUAL(hg_large_take_of(2, &place).site, 0);
+    CHECK_EQUAL(hg_large_take(4 * 48 | HG_LARGE_ANNOTATED).size, (4 * 48 + 1) * 3);
+    for (uintptr_t i = 2; i <= COUNT; i++) check_taken(i * 48);
+}
+
 int main(void) {
     reset_options();
     RUN(grows);
+    RUN(pools);
     RUN(collisions);
     RUN(threads);
     return 0;

@@ -49,6 +49,19 @@ static void samples_are_scaled(void) {
     CHECK_EQUAL(hg_site_sums_unscaled(site).allocations, 5 * HG_BLOCK_FRACTION / 2);
 }
 
+static void annotated_blocks_are_none(void) {
+    struct hg_thread *thread = begin_events(4);
+    uintptr_t frames[] = {0x1000};
+    uint32_t own = hg_stacks_site(frames, 1, 0, 0), site = hg_stacks_annotated(own, 0);
+    CHECK(site != own && hg_stacks_annotated(own, 0) == site);
+    CHECK(hg_stacks_is_annotated(site) && !hg_stacks_is_annotated(own));
+    CHECK_EQUAL(hg_stacks_sample_shift(site), 0);
+    add_to(thread, site, 100, true);
+    add_to(thread, own, 7, true);
+    CHECK_EQUAL(hg_site_sums_of(site).bytes_allocated, 0);
+    CHECK_EQUAL(hg_site_sums_of(own).bytes_allocated, 7);
+}
+
 static void frames_can_be_read(void) {
     begin_events(4);
     uintptr_t frames[] = {0x1000, 0x2000};
@@ -68,6 +81,7 @@ int main(void) {
     RUN(sums_shards);
     RUN(live_is_never_negative);
     RUN(samples_are_scaled);
+    RUN(annotated_blocks_are_none);
     RUN(frames_can_be_read);
     return 0;
 }

@@ -6,7 +6,7 @@ What the part cannot know is listed in `absent`: views leave it out instead of s
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from heapglass.model import (
     HeapSource,
     Histogram,
     Losses,
+    Mark,
     Module,
     Process,
     Recorder,
@@ -96,6 +97,11 @@ class Narrowed:
     def sites(self) -> SiteTable:
         return self._whole.sites()
 
+    def annotated(self) -> SiteTable:
+        """Of a part nothing is known about them."""
+        table = self._whole.annotated()
+        return replace(table, **{f.name: getattr(table, f.name)[:0] for f in fields(table)})
+
     def sites_by_shard(self) -> Mapping[int, SiteTable]:
         raise UsageError("snapshots do not tell threads apart: only the end and the peak do")
 
@@ -114,6 +120,9 @@ class Narrowed:
     def timeline(self) -> Timeline:
         return self._whole.timeline()
 
+    def marks(self) -> Sequence[Mark]:
+        return self._whole.marks()
+
     def snapshots(self) -> Iterator[Snapshot]:
         return self._whole.snapshots()
 
@@ -128,6 +137,9 @@ class Noted(Narrowed):
     @property
     def totals(self) -> Totals:
         return self._whole.totals
+
+    def annotated(self) -> SiteTable:
+        return self._whole.annotated()
 
     def sites_by_shard(self) -> Mapping[int, SiteTable]:
         return self._whole.sites_by_shard()

@@ -39,6 +39,14 @@ options:
       --snapshot-churn SIZE
                          take a snapshot also whenever SIZE bytes were allocated
                          and freed, such as 64M; 0: never (default: 0)
+      --snapshot-log FILE
+                         write also a text log of all sources of memory, each
+                         time 1M, or what --snapshot-churn says, was allocated
+                         and freed
+      --pmem             the same to pmem.%p.log
+      --leaks            tell on stderr what is still live when a program ends,
+                         with its call stacks
+      --leaks-to FILE    the same to FILE
       --memory SIZE      heapglass may take SIZE bytes at most, such as 512M, at
                          least 4M; what no longer fits is counted
                          (default: no limit)
@@ -75,12 +83,12 @@ signals:
 
 environment:
   HEAPGLASS_OUT, HEAPGLASS_QUIET, HEAPGLASS_DEPTH, HEAPGLASS_FOLLOW,
-  HEAPGLASS_SNAPSHOT, HEAPGLASS_CHURN, HEAPGLASS_MEMORY, HEAPGLASS_SAMPLE,
-  HEAPGLASS_REPORT, HEAPGLASS_REPORT_TO, HEAPGLASS_SOCKET and HEAPGLASS_CORE hold
-  where the option is not given. HEAPGLASS_PAUSED=1 records
-  nothing until the program itself says heapglass_resume(). LD_PRELOAD is kept
-  behind the library. Where the current directory is not writable, recordings go
-  to TMPDIR, or /tmp.
+  HEAPGLASS_SNAPSHOT, HEAPGLASS_CHURN, HEAPGLASS_SNAPSHOT_LOG, HEAPGLASS_LEAKS,
+  HEAPGLASS_MEMORY, HEAPGLASS_SAMPLE, HEAPGLASS_REPORT, HEAPGLASS_REPORT_TO,
+  HEAPGLASS_SOCKET and HEAPGLASS_CORE hold where the option is not given.
+  HEAPGLASS_PAUSED=1 records nothing until the program itself says
+  heapglass_resume(). LD_PRELOAD is kept behind the library. Where the current
+  directory is not writable, recordings go to TMPDIR, or /tmp.
 
 examples:
   heapglass run ./server --port 8080
@@ -92,8 +100,9 @@ examples:
 
 _SHORT = {"o": "output", "f": "force", "q": "quiet", "h": "help"}
 _WITH_VALUE = {"output", "depth", "snapshot", "snapshot-churn", "memory", "sample"}
-_WITH_VALUE |= {"report", "report-to", "socket"}
-_SWITCHES = {"force", "quiet", "no-follow", "core", "help"}
+_WITH_VALUE |= {"report", "report-to", "socket", "snapshot-log", "leaks-to"}
+_SWITCHES = {"force", "quiet", "no-follow", "core", "pmem", "leaks", "help"}
+_PMEM_LOG = "pmem.%p.log"
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -129,6 +138,8 @@ def parse(arguments: Sequence[str]) -> RunOptions | None:
         report_to=given.get("report-to"),
         socket=given.get("socket"),
         has_core="core" in given,
+        snapshot_log=given.get("snapshot-log") or (_PMEM_LOG if "pmem" in given else None),
+        leaks=given.get("leaks-to") or ("1" if "leaks" in given else None),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 from heapglass.analysis.leaks import Remainder
+from heapglass.cli.annotated_list import print_annotated
 from heapglass.cli.arguments import (
     add_output_options,
     add_wrapper_option,
@@ -18,7 +19,8 @@ from heapglass.cli.arguments import (
 from heapglass.cli.output import PIPE_WIDTH, Screen, open_screen, print_json
 from heapglass.cli.site_list import blocks_text, print_site_list, print_title, site_numbers
 from heapglass.cli.source import add_debuginfod_option, add_source_argument, open_source
-from heapglass.model import LiveUnit, Totals
+from heapglass.model import LiveUnit, Mark, Totals
+from heapglass.text import printable
 from heapglass.units import (
     format_compact,
     format_count,
@@ -51,6 +53,8 @@ examples:
   heapglass summary --json server.1234.heapglass | jq .totals.peak_bytes"""
 
 _TWO_COLUMNS_FROM = 120
+_MARKS_SHOWN = 20
+_MARK_INDENT = 13
 _TITLES = {
     Remainder.LIVE: "Live now",
     Remainder.LEAKED: "Leaked",
@@ -93,6 +97,8 @@ def print_summary(screen: Screen, view: SummaryView) -> None:
     _print_totals(screen, view)
     _print_peak(screen, view)
     _print_remaining(screen, view)
+    print_annotated(screen, view.annotated)
+    _print_marks(screen, view)
     _print_histograms(screen, view)
     _print_recorder(screen, view)
     screen.warnings(view.warnings)
@@ -166,6 +172,26 @@ def _print_remaining(screen: Screen, view: SummaryView) -> None:
     numbers = site_numbers(screen, view.remaining, "live", totals.live_bytes)
     print_title(screen, _TITLES[view.remainder], note)
     print_site_list(screen, view.remaining, numbers)
+
+
+def _print_marks(screen: Screen, view: SummaryView) -> None:
+    marks = view.marks
+    if not marks:
+        return
+    shown = marks if len(marks) <= _MARKS_SHOWN else marks[: _MARKS_SHOWN // 2]
+    last = marks[len(marks) - _MARKS_SHOWN // 2 :] if len(shown) < len(marks) else ()
+    print_title(screen, "Marks", format_count(len(marks)))
+    _print_mark_lines(screen, shown)
+    if last:
+        screen.line((f"  {format_count(len(marks) - len(shown) - len(last))} more", "dim"))
+        _print_mark_lines(screen, last)
+
+
+def _print_mark_lines(screen: Screen, marks: Sequence[Mark]) -> None:
+    for mark in marks:
+        room = (screen.width or sys.maxsize) - _MARK_INDENT
+        name = shorten(printable(mark.name), room, screen.glyphs)
+        screen.line(f"  {format_duration(mark.time_ns):>9}  {name}")
 
 
 def _print_histograms(screen: Screen, view: SummaryView) -> None:

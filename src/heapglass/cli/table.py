@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from heapglass.analysis.grouping import GroupBy
+from heapglass.cli.annotated_list import print_annotated
 from heapglass.cli.arguments import (
     add_filter_options,
     add_min_option,
@@ -140,6 +141,7 @@ def _print_sites(screen: Screen, view: TableView, *, has_stacks: bool) -> None:
         if has_stacks:
             print_stack(screen, row.stack, row.responsible)
     _print_footer(screen, view, "site")
+    print_annotated(screen, view.annotated)
     screen.warnings(view.warnings)
 
 

@@ -56,6 +56,12 @@ class CallTree:
         self.nodes[node].site = self.nodes[node].site or site
         return node
 
+    def add_annotated(self, site: int, stack: Stack) -> int:
+        """The node that marks the stack as one of annotated blocks, of `site`."""
+        node = self._step(self.add(0, stack), FrameAddress(schema.PSEUDO_ANNOTATED, -1))
+        self.nodes[node].site = site
+        return node
+
     def _step(self, parent: int, frame: FrameAddress) -> int:
         known = self._index.get((parent, frame))
         if known is not None:

@@ -12,12 +12,22 @@ import numpy as np
 from heapglass.convert.buckets import I64, Buckets
 from heapglass.convert.call_tree import CallTree
 from heapglass.errors import RecordingError
-from heapglass.model import HeapSource, Losses, Mode, Process, ProcessState, SiteTable, Thread
+from heapglass.model import (
+    HeapSource,
+    Losses,
+    Mode,
+    Process,
+    ProcessState,
+    SiteTable,
+    Thread,
+    Totals,
+)
 from heapglass.recording import schema
 from heapglass.recording.columns import Records, dtype_of
 from heapglass.recording.layout import Layout
 from heapglass.recording.writer import Value, Writer, pack
 
+_WITHOUT_USABLE_PEAK = 2  # version of the format
 _EPOCH = 1  # of the peak: all lines say what they had then
 _STATES = {
     ProcessState.EXITED: schema.STATE_EXITED,
@@ -49,6 +59,11 @@ class _Conversion:
         self._source = source
         self._sites = source.sites()
         self._shards = source.sites_by_shard()
+        self._annotated = source.annotated()
+        # The counters of annotated blocks are known of all threads together.
+        own_shard = 1 + max(self._shards, default=-1)
+        self._tables = {**self._shards, own_shard: self._annotated}
+        self._marks = source.marks()
         self._tree = CallTree(source.modules)
         self._buckets = Buckets()
         self._writer = Writer()
@@ -67,11 +82,16 @@ class _Conversion:
     # ---- tables
 
     def _add_stacks(self) -> None:
-        site_count = max(2, int(self._sites.id.max(initial=0)) + 1)
+        last = max(int(table.id.max(initial=0)) for table in (self._sites, self._annotated))
+        site_count = max(2, last + 1)
         sites = _table(schema.Site, site_count)
         for site, first_ns in zip(self._sites.id.tolist(), self._sites.first_seen_ns, strict=True):
             stack = self._source.stack(site)
             sites[site] = (self._tree.add(site, stack), len(stack.frames), first_ns)
+        for row, site in enumerate(self._annotated.id.tolist()):
+            stack = self._source.stack(site)
+            first_ns = self._annotated.first_seen_ns[row]
+            sites[site] = (self._tree.add_annotated(site, stack), len(stack.frames), first_ns)
         nodes = _table(schema.Node, len(self._tree.nodes))
         for number, node in enumerate(self._tree.nodes):
             nodes[number] = (node.address, node.parent, node.site)
@@ -102,14 +122,23 @@ class _Conversion:
             strings += os.fsencode(module.path) + b"\0"
             records.append(pack(schema.Module, values))
         self._writer.add_table(schema.KIND_MODULES, records)
+        self._add_marks(strings)
         self._writer.add_extent(schema.KIND_STRINGS, strings)
         return len(strings)
 
+    def _add_marks(self, strings: bytearray) -> None:
+        """Their names go to `strings`."""
+        records = []
+        for mark in self._marks:
+            records.append(pack(schema.Mark, {"time": mark.time_ns, "name": len(strings)}))
+            strings += os.fsencode(mark.name) + b"\0"
+        self._writer.add_table(schema.KIND_MARKS, records)
+
     def _add_counters(self) -> None:
-        lines = {shard: _lines(table) for shard, table in self._shards.items()}
+        lines = {shard: _lines(table) for shard, table in self._tables.items()}
         self._add_spread(lines)
         per_extent = schema.COUNTERS_PER_EXTENT
-        for shard, table in self._shards.items():
+        for shard, table in self._tables.items():
             for number in np.unique(table.id // per_extent).tolist():
                 mine = table.id // per_extent == number
                 part = _table(schema.Counters, per_extent)
@@ -121,7 +150,7 @@ class _Conversion:
     def _add_spread(self, lines: dict[int, Records]) -> None:
         """The histograms of each site, over its lines."""
         by_site: dict[int, list[tuple[Records, int]]] = {}
-        for shard, sites in self._shards.items():
+        for shard, sites in self._tables.items():
             for row, site in enumerate(sites.id.tolist()):
                 by_site.setdefault(site, []).append((lines[shard], row))
         for site, mine in by_site.items():
@@ -212,13 +241,15 @@ class _Conversion:
             "nodes": len(self._tree.nodes),
             "sites": self._site_count,
             "threads": len(source.threads),
-            "shards": 1 + max(self._shards, default=-1),
+            "shards": 1 + max(self._tables),
+            "marks": len(self._marks),
             "histograms": len(self._buckets.stored),
             "large_segments": 1,
             "granule_shift": 5,
             "mode": schema.MODE_EXACT,
             "peak_epoch": _EPOCH,
             "peak_bytes": totals.peak_bytes,
+            **_usable_peak(totals),
             "peak_ns": totals.peak_time_ns,
             "live_flushed": totals.live_bytes,
             "losses": _losses(source.losses),
@@ -234,6 +265,13 @@ _POINT_COLUMNS = (
     "peak_bytes",
     "usable_bytes",
 )
+
+
+def _usable_peak(totals: Totals) -> dict[str, Value]:
+    """Where it is not known the source is of an old version, and so is what is made of it."""
+    if totals.usable_peak_bytes is None:
+        return {"version": _WITHOUT_USABLE_PEAK}
+    return {"usable_peak": totals.usable_peak_bytes}
 
 
 def _table(layout: type[Layout], count: int) -> Records:

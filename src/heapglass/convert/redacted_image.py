@@ -1,4 +1,4 @@
-"""The places in a recording where names stand: header, threads, modules, strings."""
+"""The places in a recording where names stand: header, threads, modules, marks, strings."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from heapglass.recording.writer import Value, pack, put
 def redact_image(file: ImageFile, redactor: Redactor) -> None:
     image = Image(file)
     strings = _redact_modules(image, redactor)
+    _redact_marks(image, redactor, strings)
     _redact_threads(image, redactor)
     header = bytearray(image.header.data)
     _redact_header(header, image.header, redactor)
@@ -61,7 +62,7 @@ def _redact_threads(image: Image, redactor: Redactor) -> None:
         image.file.write(extent.offset, bytes(data))
 
 
-def _redact_modules(image: Image, redactor: Redactor) -> bytes:
+def _redact_modules(image: Image, redactor: Redactor) -> bytearray:
     """The new strings; the modules' records point into them."""
     modules = ModuleTable(image, read_module_records(image)).modules
     strings = bytearray(b"\0")
@@ -80,7 +81,7 @@ def _redact_modules(image: Image, redactor: Redactor) -> bytes:
                 for name, value in values.items():
                     put(data, schema.Module, name, value, record.base)
         image.file.write(extent.offset, bytes(data))
-    return bytes(strings)
+    return strings
 
 
 def _identity(record: schema.Module, redactor: Redactor) -> dict[str, Value]:
@@ -89,7 +90,21 @@ def _identity(record: schema.Module, redactor: Redactor) -> dict[str, Value]:
     return {"build_id": build_id, "file_size": 0, "file_mtime_ns": 0}
 
 
-def _replace_strings(image: Image, header: bytearray, strings: bytes) -> None:
+def _redact_marks(image: Image, redactor: Redactor, strings: bytearray) -> None:
+    """Their new names go to `strings`."""
+    old = image.table(schema.KIND_STRINGS, 1)
+    for extent in image.extents(schema.KIND_MARKS):
+        data = bytearray(image.file.read(extent.offset, extent.length))
+        for record in schema.Mark.each(data):
+            if not record.name:
+                continue
+            name = text(bytes(old[record.name : old.find(0, record.name)]))
+            put(data, schema.Mark, "name", len(strings), record.base)
+            strings += os.fsencode(redactor.word(name)) + b"\0"
+        image.file.write(extent.offset, bytes(data))
+
+
+def _replace_strings(image: Image, header: bytearray, strings: bytearray) -> None:
     """One extent at the end takes the place of all old ones, which are wiped."""
     end = image.header.used
     length = -(-len(strings) // schema.STEP) * schema.STEP
@@ -102,6 +117,6 @@ def _replace_strings(image: Image, header: bytearray, strings: bytes) -> None:
                 image.file.write(old.offset, bytes(old.length))
                 image.file.write(offset + base, extent)
                 extent = bytes(schema.Extent.SIZE)
-    image.file.write(end, strings.ljust(length, b"\0"))
+    image.file.write(end, bytes(strings.ljust(length, b"\0")))
     put(header, schema.Header, "used", end + length)
     put(header, schema.Header, "strings_used", len(strings))

@@ -78,6 +78,8 @@ def _marks(extract: Extract) -> Iterator[Event]:
     totals, losses = heap.totals, heap.losses
     if totals.peak_bytes:
         yield _instant("peak", totals.peak_time_ns, {"bytes": totals.peak_bytes})
+    for mark in heap.marks():
+        yield _instant(mark.name, mark.time_ns, {"mark": "by the program"})
     for change in heap.recorder.changes:
         what = {"interval": change.sample_bytes, "reason": change.reason.value}
         yield _instant(f"mode: {change.mode.value}", change.time_ns, what)

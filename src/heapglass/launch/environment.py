@@ -57,6 +57,8 @@ def _settings(options: RunOptions, template: str, session: str) -> dict[str, str
         "HEAPGLASS_DEPTH": options.depth,
         "HEAPGLASS_SNAPSHOT": options.snapshot_seconds,
         "HEAPGLASS_CHURN": options.churn_bytes,
+        "HEAPGLASS_SNAPSHOT_LOG": options.snapshot_log,
+        "HEAPGLASS_LEAKS": options.leaks,
         "HEAPGLASS_MEMORY": options.memory_bytes,
         "HEAPGLASS_SAMPLE": options.sample,
         "HEAPGLASS_REPORT": options.report_seconds,

@@ -17,6 +17,8 @@ class RunOptions(NamedTuple):
     snapshot_seconds: str | None = None  # checked, and as written: the library reads it too
     churn_bytes: int | None = None
     memory_bytes: int | None = None
+    snapshot_log: str | None = None  # name of the snapshots by churn as text
+    leaks: str | None = None  # where to tell what is live at exit: "1" for stderr, or a name
     sample: str | None = None  # bytes between samples, or "auto"; as the library reads it
     report_seconds: str | None = None  # checked, and as written
     report_to: str | None = None

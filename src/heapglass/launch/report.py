@@ -66,6 +66,9 @@ def _main_lines(main: Glance, directory: str) -> Iterator[str]:
         yield f"sampled, once in {every}: sites are estimates; what is live counts usable bytes"
     if main.losses:
         yield "not seen, or only in part: " + ", ".join(_losses(main))
+    if main.header.output_losses:
+        times = _counted(main.header.output_losses, "time")
+        yield f"a text output beside the recording could not be written: {times}"
     if main.reason:
         since = format_duration(main.header.ladder_ns)
         why = REASON_WORDS.get(main.reason, main.reason)

@@ -22,7 +22,7 @@ from heapglass.model.process import (
 )
 from heapglass.model.source import HeapSource
 from heapglass.model.stack import Frame, FrameAddress, Pseudo, Stack
-from heapglass.model.tables import BlockTable, Histogram, SiteTable, Snapshot, Timeline
+from heapglass.model.tables import BlockTable, Histogram, Mark, SiteTable, Snapshot, Timeline
 from heapglass.model.workings import (
     HistoryFill,
     RecordingPlace,
@@ -44,6 +44,7 @@ __all__ = [
     "Loss",
     "LossKind",
     "Losses",
+    "Mark",
     "Mode",
     "ModeChange",
     "Module",

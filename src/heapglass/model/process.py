@@ -103,6 +103,8 @@ class Losses:
     since_ns: int  # when the last step down was, since start
     peak_error_bytes: int  # how far the peak may be below the truth
     usable_peak_error_bytes: int = 0  # likewise, of `Totals.usable_peak_bytes`, either way
+    unwritten_outputs: int = 0  # times that a text output beside the recording was not written
+    dropped_marks: int = 0  # that there was no room for
 
     def events(self, kind: LossKind) -> int:
         return next((loss.events for loss in self.items if loss.kind is kind), 0)

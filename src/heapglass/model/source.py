@@ -7,7 +7,7 @@ from typing import Protocol
 
 from heapglass.model.process import Losses, Module, Process, Recorder, Thread, Totals
 from heapglass.model.stack import Stack
-from heapglass.model.tables import BlockTable, Histogram, SiteTable, Snapshot, Timeline
+from heapglass.model.tables import BlockTable, Histogram, Mark, SiteTable, Snapshot, Timeline
 from heapglass.model.workings import Workings
 
 
@@ -37,7 +37,14 @@ class HeapSource(Protocol):
     @property
     def threads(self) -> Sequence[Thread]: ...
 
-    def sites(self) -> SiteTable: ...
+    def sites(self) -> SiteTable:
+        """All blocks by site, but for annotated ones."""
+        ...
+
+    def annotated(self) -> SiteTable:
+        """Blocks of allocators that the program brings itself, as it told of them. They lie inside
+        of blocks, or of mapped memory, and so are in no total and in no other table."""
+        ...
 
     def sites_by_shard(self) -> Mapping[int, SiteTable]:
         """The same counters split by shard: thread groups, see `Thread.shard`."""
@@ -48,4 +55,5 @@ class HeapSource(Protocol):
     def lifetime_histogram(self, site: int | None = None) -> Histogram: ...
     def blocks(self) -> BlockTable: ...
     def timeline(self) -> Timeline: ...
+    def marks(self) -> Sequence[Mark]: ...
     def snapshots(self) -> Iterator[Snapshot]: ...

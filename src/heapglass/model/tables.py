@@ -90,6 +90,14 @@ class Timeline:
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """A moment that the program gave a name."""
+
+    time_ns: int  # since the recording's start
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """All sites' counters at one moment; sites that never changed until then are absent."""
 

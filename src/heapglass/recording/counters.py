@@ -46,8 +46,7 @@ class Lines:
     counters: Records
     samples: Records  # zero for exact sites
 
-    def of_shard(self, shard: int) -> Lines:
-        mine = self.shard == shard
+    def where(self, mine: NDArray[np.bool_]) -> Lines:
         return Lines(self.site[mine], self.shard[mine], self.counters[mine], self.samples[mine])
 
 
@@ -128,9 +127,19 @@ def _root(variance: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def sample_shift(image: Image, lines: Lines, stacks: Stacks) -> NDArray[np.int64]:
     """The logarithm of the interval that each line was sampled at, 0 where it is exact."""
+    _check_sites(image, lines, stacks)
+    return stacks.sample_shift[lines.site]
+
+
+def is_annotated(image: Image, lines: Lines, stacks: Stacks) -> NDArray[np.bool_]:
+    """Which lines are of annotated blocks."""
+    _check_sites(image, lines, stacks)
+    return stacks.is_annotated[lines.site]
+
+
+def _check_sites(image: Image, lines: Lines, stacks: Stacks) -> None:
     if np.any(lines.site >= len(stacks.canonical)) or not np.all(stacks.canonical[lines.site]):
         raise image.file.damaged("it has counters of a site that does not exist")
-    return stacks.sample_shift[lines.site]
 
 
 _COUNTED_AS = {"allocated": "allocations", "freed": "frees"}
@@ -201,7 +210,7 @@ def clamp(table: SiteTable) -> SiteTable:
 
 def by_shard(image: Image, lines: Lines, stacks: Stacks) -> Iterator[tuple[int, SiteTable]]:
     for shard in np.unique(lines.shard):
-        yield int(shard), site_table(image, lines.of_shard(int(shard)), stacks)
+        yield int(shard), site_table(image, lines.where(lines.shard == shard), stacks)
 
 
 def _add(row: NDArray[np.int64], rows: int, values: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -29,6 +29,7 @@ _HISTORY = {
 _CODE = (
     schema.KIND_HISTOGRAMS,
     schema.KIND_MODES,
+    schema.KIND_MARKS,
     schema.KIND_SITES,
     schema.KIND_NODES,
     schema.KIND_MODULES,

@@ -67,10 +67,12 @@ def _small(image: Image) -> Blocks:
 
 
 def read_large(image: Image) -> Blocks:
+    """But for annotated blocks, which lie inside of others."""
     tables = [view(b"", schema.Large)]
     for extent in image.extents(schema.KIND_LARGE):
         slots = view(image.file.read(extent.offset, extent.length), schema.Large)
-        tables.append(slots[slots["address"] > 1])
+        address = slots["address"]
+        tables.append(slots[(address > 1) & (address < schema.LARGE_ANNOTATED)])
     taken = np.concatenate(tables)
     if np.any(taken["birth"] >= _BIRTHS) or np.any(taken["size"] >> np.uint64(63)):
         raise image.file.damaged("a large block in it makes no sense")

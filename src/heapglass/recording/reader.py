@@ -17,6 +17,7 @@ from heapglass.recording import counters, histograms, schema, summary
 from heapglass.recording.arenas import read_arena
 from heapglass.recording.image import Image
 from heapglass.recording.ledger import birth_ns, read_blocks
+from heapglass.recording.marks import name_marks, read_mark_records
 from heapglass.recording.modules import ModuleTable, read_module_records
 from heapglass.recording.process import is_there
 from heapglass.recording.snapshots import accumulate
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from heapglass.model import (
         Histogram,
         Losses,
+        Mark,
         Module,
         Process,
         Recorder,
@@ -110,13 +112,20 @@ class Recording:
         return self._read_modules().modules
 
     def sites(self) -> SiteTable:
-        image, lines = self._read_lines()
+        image, lines, is_annotated = self._read_sorted_lines()
+        table = counters.site_table(image, lines.where(~is_annotated), self._read_stacks())
+        return counters.clamp(table)
+
+    def annotated(self) -> SiteTable:
+        # Few programs have any: then there is no need to read all lines once more.
+        sites = np.flatnonzero(self._read_stacks().is_annotated)
+        image, lines = self._read_lines(sites)
         return counters.clamp(counters.site_table(image, lines, self._read_stacks()))
 
     def sites_by_shard(self) -> Mapping[int, SiteTable]:
         """In one shard more may have been freed than allocated: live values may be negative."""
-        image, lines = self._read_lines()
-        return dict(counters.by_shard(image, lines, self._read_stacks()))
+        image, lines, is_annotated = self._read_sorted_lines()
+        return dict(counters.by_shard(image, lines.where(~is_annotated), self._read_stacks()))
 
     def stack(self, site: int) -> Stack:
         # What is known of a stack never changes, so a site seen before needs no new look.
@@ -149,6 +158,10 @@ class Recording:
     def timeline(self) -> Timeline:
         return read_timeline(self._image())
 
+    def marks(self) -> Sequence[Mark]:
+        records = read_mark_records(self._image())
+        return name_marks(self._image(), records)
+
     def snapshots(self) -> Iterator[Snapshot]:
         arena = read_arena(self._image(), schema.KIND_SNAPSHOTS)
         yield from accumulate(self._file, arena, self._read_stacks())
@@ -179,14 +192,19 @@ class Recording:
             known = self._stacks = Stacks(self._image(), records, modules)
         return known
 
-    def _read_lines(self) -> tuple[Image, counters.Lines]:
+    def _read_lines(self, sites: NDArray[np.int64] | None = None) -> tuple[Image, counters.Lines]:
         for _ in range(_PEAK_TRIES):
             image = self._image()
-            lines = counters.read_lines(image)
+            lines = counters.read_lines(image, sites)
             before, after = image.header, self._image().header
             if (before.peak_epoch, before.peak_rising) == (after.peak_epoch, after.peak_rising):
                 break
         return image, lines
+
+    def _read_sorted_lines(self) -> tuple[Image, counters.Lines, NDArray[np.bool_]]:
+        """The lines, and which of them are of annotated blocks."""
+        image, lines = self._read_lines()
+        return image, lines, counters.is_annotated(image, lines, self._read_stacks())
 
     def _histogram(
         self,
@@ -199,6 +217,8 @@ class Recording:
             if not len(sites):
                 raise self._no_site(site)
         lines = counters.read_lines(self._image(), sites)
+        if sites is None:
+            lines = lines.where(~counters.is_annotated(self._image(), lines, self._read_stacks()))
         shift = counters.sample_shift(self._image(), lines, self._read_stacks())
         return read(self._image(), lines, shift)
 

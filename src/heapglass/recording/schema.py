@@ -10,7 +10,7 @@ from __future__ import annotations
 from heapglass.recording.layout import Bytes, Layout, Nested, Number, Numbers
 
 MAGIC = 0x0A736C6770616568
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 PAGE = 4096
 STEP = 65536
@@ -85,6 +85,7 @@ KIND_TIMELINE = 11
 KIND_SNAPSHOTS = 12
 KIND_SAMPLES = 13
 KIND_MODES = 14
+KIND_MARKS = 15
 
 MODULE_MAIN = 1
 MODULE_VDSO = 2
@@ -97,6 +98,7 @@ PSEUDO_BAD_RULE = 4
 PSEUDO_OTHER = 5
 PSEUDO_END = 4096
 PSEUDO_SAMPLED = 64
+PSEUDO_ANNOTATED = 128
 SAMPLE_SHIFT_LEAST = 8
 SAMPLE_SHIFT_MOST = 30
 BLOCK_FRACTION = 1024
@@ -110,6 +112,8 @@ LEDGER_BIRTH_BITS = 25
 LEDGER_SITE_BITS = 22
 LEDGER_RECORDS = 32768
 MAX_SITES = 1 << LEDGER_SITE_BITS
+
+LARGE_ANNOTATED = 1 << 63
 
 TICK_SHIFT = 20
 BIRTH_MANTISSA_BITS = 21
@@ -128,6 +132,7 @@ CHANGE_ASKED = 2
 CHANGE_OVER = 3
 CHANGE_WITHIN = 4
 MODE_CHANGES = 2048
+MARKS = 65536
 
 
 def _u8() -> Number:
@@ -234,7 +239,7 @@ class Large(Layout):
     size = _u64()
     site = _u32()
     birth = _u32()
-    reserved = _u64()
+    pool = _u64()
 
 
 class ThreadRecord(Layout):
@@ -291,6 +296,12 @@ class ModeChange(Layout):
     reason = _u32()
     cost_ppm = _u32()
     reserved = _u32()
+
+
+class Mark(Layout):
+    time = _u64()
+    name = _u32()
+    tid = _u32()
 
 
 class Header(Layout):
@@ -360,7 +371,14 @@ class Header(Layout):
     paused_since = _u64()
     budget_ppm = _u32()
     reserved = _u32()
+    marks = _u32()
+    reserved3 = _u32()
+    output_losses = _u64()
 
 
 # What a header of each version has at least; what it lacks reads as zero.
-HEADER_SIZES = {1: Header.FIELDS["mode"].offset, 2: Header.SIZE}
+HEADER_SIZES = {
+    1: Header.FIELDS["mode"].offset,
+    2: Header.FIELDS["marks"].offset,
+    3: Header.SIZE,
+}

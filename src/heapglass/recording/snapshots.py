@@ -33,6 +33,8 @@ def accumulate(file: RecordingFile, arena: bytes, stacks: Stacks) -> Iterator[Sn
         site, change = _decode(file, head, deltas)
         if np.any(site >= len(canonical)) or not np.all(canonical[site]):
             raise file.damaged("a snapshot in it names a site that does not exist")
+        is_block = ~stacks.is_annotated[site]
+        site, change = site[is_block], change[is_block]
         # Blocks of sampled sites come in fractions; all are added up in these.
         is_exact = stacks.sample_shift[site, None] == 0
         np.add.at(values, canonical[site], np.where(is_exact, change * one, change))

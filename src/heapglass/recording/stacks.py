@@ -2,7 +2,8 @@
 
 Two threads that meet a new stack in the same instant may give it two sites, or two nodes on its
 way, and blocks that were sampled have sites of their own. Sites with equal stacks (same return
-addresses in the same generations of modules) are shown as one, under the lowest id.
+addresses in the same generations of modules) are shown as one, under the lowest id; but annotated
+blocks, which lie inside of others, never together with those.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class Stacks:
         "_parent",
         "canonical",
         "first_seen",
+        "is_annotated",
         "modules",
         "records",
         "sample_shift",
@@ -58,17 +60,28 @@ class Stacks:
         self._parent = signed(nodes["parent"])
         self._module = modules.locate(self._address)
         self._node = signed(sites["node"])
+        self.is_annotated = self._take_annotated()
         # sample_shift[site] is the logarithm of the interval it was sampled at, 0 for exact ones.
-        self.sample_shift = self._take_marks()
+        self.sample_shift = self._take_sampled()
         self.first_seen = signed(sites["first_seen"])
         # canonical[site] is the id that its stack is shown under, 0 where no site is visible.
         self.canonical = self._merge()
 
-    def _take_marks(self) -> NDArray[np.int64]:
+    def _take_annotated(self) -> NDArray[np.bool_]:
+        """Which sites are of annotated blocks; from then on these begin behind their marks."""
+        is_annotated = np.zeros(len(self._node), np.bool_)
+        ids, address = self._innermost()
+        marked = ids[address == schema.PSEUDO_ANNOTATED]
+        if not np.all(self._parent[self._node[marked]]):
+            raise self._file.damaged("a site of annotated blocks in it has no stack")
+        self._node[marked] = self._parent[self._node[marked]]
+        is_annotated[marked] = True
+        return is_annotated
+
+    def _take_sampled(self) -> NDArray[np.int64]:
         """What the nodes that mark sampled sites say; from then on such sites begin behind them."""
         shift = np.zeros(len(self._node), np.int64)
-        ids = np.flatnonzero((self._node > 0) & (self._node < len(self._address)))
-        address = self._address[self._node[ids]]
+        ids, address = self._innermost()
         marked = ids[(address > schema.PSEUDO_SAMPLED) & (address < schema.PSEUDO_END)]
         shift[marked] = signed(self._address[self._node[marked]]) - schema.PSEUDO_SAMPLED
         known = range(schema.SAMPLE_SHIFT_LEAST, schema.SAMPLE_SHIFT_MOST + 1)
@@ -78,6 +91,11 @@ class Stacks:
             raise self._file.damaged("a site in it was sampled at an odd interval")
         self._node[marked] = self._parent[self._node[marked]]
         return shift
+
+    def _innermost(self) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        """The sites that have a stack, and the address that it begins with."""
+        ids = np.flatnonzero((self._node > 0) & (self._node < len(self._address)))
+        return ids, self._address[self._node[ids]]
 
     def stack(self, site: int) -> Stack | None:
         """None when no such site is visible."""
@@ -107,15 +125,17 @@ class Stacks:
     def _merge(self) -> NDArray[np.int64]:
         canonical = np.zeros(len(self._node), np.int64)
         ids = np.flatnonzero(self._node)
-        nodes, lowest, back = np.unique(self._node[ids], return_index=True, return_inverse=True)
+        keys = self._node[ids] * 2 + self.is_annotated[ids]
+        keys, lowest, back = np.unique(keys, return_index=True, return_inverse=True)
         shown_as = ids[lowest]
-        fingerprints = self._fingerprints(nodes)
+        fingerprints = self._fingerprints(keys >> 1)
         _, group, size = np.unique(fingerprints, return_inverse=True, return_counts=True)
-        by_stack: dict[Stack | None, int] = {}
+        by_stack: dict[tuple[Stack | None, bool], int] = {}
         suspects = np.flatnonzero(size[group] > 1)
         for suspect in suspects[np.argsort(shown_as[suspects])]:
-            stack = self.stack(int(shown_as[suspect]))
-            shown_as[suspect] = by_stack.setdefault(stack, int(shown_as[suspect]))
+            site = int(shown_as[suspect])
+            key = self.stack(site), bool(self.is_annotated[site])
+            shown_as[suspect] = by_stack.setdefault(key, site)
         canonical[ids] = shown_as[back]
         return canonical
 

@@ -93,6 +93,8 @@ def losses(image: Image) -> Losses:
         since_ns=header.ladder_ns,
         peak_error_bytes=header.peak_error_bytes,
         usable_peak_error_bytes=header.usable_peak_error,
+        unwritten_outputs=header.output_losses,
+        dropped_marks=max(0, header.marks - schema.MARKS),
     )
 
 

@@ -28,6 +28,7 @@ _TABLES = {
     schema.KIND_THREADS: ("threads", schema.ThreadRecord.SIZE),
     schema.KIND_MODULES: ("modules", schema.Module.SIZE),
     schema.KIND_STRINGS: ("names", 0),
+    schema.KIND_MARKS: ("marks", schema.Mark.SIZE),
 }
 _REST = "all else"  # the header, the directory, what a newer version may have added
 
@@ -78,6 +79,7 @@ def _counts(image: Image) -> dict[int, int]:
         schema.KIND_HISTOGRAMS: header.histograms,
         schema.KIND_THREADS: header.threads,
         schema.KIND_MODULES: header.modules,
+        schema.KIND_MARKS: header.marks,
     }
 
 

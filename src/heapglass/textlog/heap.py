@@ -12,6 +12,7 @@ from heapglass.model import (
     Loss,
     Losses,
     LossKind,
+    Mark,
     Module,
     Process,
     ProcessState,
@@ -113,6 +114,7 @@ class LogHeap:
             temporary=sums["temporary"],
             reallocs=sums["realloc_in_place"] + sums["realloc_moved"],
             usable_live_bytes=self.replay.live_bytes,
+            usable_peak_bytes=self.replay.peak_bytes,
         )
 
     @property
@@ -171,6 +173,9 @@ class LogHeap:
     def sites(self) -> SiteTable:
         return self._table(np.arange(len(self.replay.tally["frees"])))
 
+    def annotated(self) -> SiteTable:
+        return self._table(np.empty(0, np.int64))
+
     def sites_by_shard(self) -> Mapping[int, SiteTable]:
         thread = self.replay.tally.thread
         return {
@@ -194,6 +199,9 @@ class LogHeap:
 
     def timeline(self) -> Timeline:
         return self.replay.points.timeline()
+
+    def marks(self) -> Sequence[Mark]:
+        return ()
 
     def snapshots(self) -> Iterator[Snapshot]:
         return iter(())

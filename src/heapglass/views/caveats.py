@@ -98,6 +98,8 @@ def list_caveats(source: HeapSource, table: SiteTable, units: Units = Units.IEC)
         *pause_sentences(source.recorder),
         *peak_sentences(losses, units),
         *share_sentences(peak_difference_bytes(source, table), units),
+        *output_sentences(losses),
+        *annotation_sentences(source.annotated(), units),
     )
 
 
@@ -156,7 +158,7 @@ def budget_sentences(recorder: Recorder, units: Units) -> tuple[str, ...]:
     if not changes:
         return ()
     first, last = changes[0], changes[-1]
-    times = "once" if len(changes) == 1 else f"{format_count(len(changes))} times"
+    times = _times(len(changes))
     sentence = (
         f"To stay within {recorder.budget:.1%} of processor time the mode was changed {times}: "
         f"first at {format_duration(first.time_ns)}, to {_mode_text(first, units)}, as recording"
@@ -175,7 +177,7 @@ def pause_sentences(recorder: Recorder) -> tuple[str, ...]:
     pauses = sum(change.mode is Mode.PAUSED for change in recorder.changes)
     if not pauses:
         return ()
-    times = "once" if pauses == 1 else f"{format_count(pauses)} times"
+    times = _times(pauses)
     if recorder.change_count > len(recorder.changes):
         times = f"at least {format_count(pauses)} times"
     sentence = (
@@ -190,6 +192,32 @@ def peak_sentences(losses: Losses, units: Units) -> tuple[str, ...]:
         return ()
     error = format_size(losses.peak_error_bytes, units)
     return (f"The peak may have been up to {error} higher: threads are added up in batches.",)
+
+
+def output_sentences(losses: Losses) -> tuple[str, ...]:
+    sentences = []
+    if losses.unwritten_outputs:
+        times = _times(losses.unwritten_outputs)
+        sentences.append(f"A text output beside this recording could not be written {times}.")
+    if losses.dropped_marks:
+        sentences.append(f"Had no room for {format_count(losses.dropped_marks)} marks.")
+    return tuple(sentences)
+
+
+def annotation_sentences(table: SiteTable, units: Units) -> tuple[str, ...]:
+    if not len(table):
+        return ()
+    live = format_size(int(table.live_bytes.sum()), units)
+    sentence = (
+        f"The program annotated {format_count(int(table.allocations.sum()))} blocks of its own"
+        f" allocators, {live} of them live: they lie inside of other memory, so no total and no"
+        " other list has them."
+    )
+    return (sentence,)
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{format_count(count)} times"
 
 
 def share_sentences(difference: int | None, units: Units) -> tuple[str, ...]:

@@ -48,6 +48,8 @@ def summary_document(view: SummaryView) -> Document:
         "remainder": view.remainder.value,
         "at_peak": [site_document(row) for row in view.at_peak],
         "remaining": [site_document(row) for row in view.remaining],
+        "annotated": [site_document(row) for row in view.annotated.rows],
+        "marks": [{"time": mark.time_ns / 1e9, "name": mark.name} for mark in view.marks],
         "sizes": [_bar(bar) for bar in view.sizes],
         "lifetimes": [_bar(bar) for bar in view.lifetimes],
         "warnings": list(view.warnings),
@@ -58,6 +60,7 @@ def table_document(source: HeapSource, view: TableView) -> Document:
     return {
         **_table_head(source, view),
         "sites": [site_document(row, view.absent) for row in view.rows],
+        "annotated": [site_document(row) for row in view.annotated.rows],
     }
 
 

@@ -8,9 +8,10 @@ from heapglass.analysis.leaks import Remainder, find_remains
 from heapglass.analysis.order import SortKey, top_sites
 from heapglass.analysis.peak import peak_difference_bytes
 from heapglass.analysis.plumbing import Plumbing
-from heapglass.model import HeapSource, Losses, Process, ProcessState, Recorder, Totals
+from heapglass.model import HeapSource, Losses, Mark, Process, ProcessState, Recorder, Totals
 from heapglass.text import printable, shell_word
 from heapglass.units import Units, format_duration
+from heapglass.views.annotated import AnnotatedView, build_annotated
 from heapglass.views.caveats import list_caveats
 from heapglass.views.histogram import Bar, fold_histogram
 from heapglass.views.naming import Resolver, name_stacks
@@ -38,6 +39,8 @@ class SummaryView:
     at_peak: tuple[SiteRow, ...]  # by bytes live at the peak
     remaining: tuple[SiteRow, ...]  # by bytes live now, or at the end
     remaining_site_count: int
+    annotated: AnnotatedView
+    marks: tuple[Mark, ...]
     sizes: tuple[Bar, ...]  # of all allocations, in bytes
     lifetimes: tuple[Bar, ...]  # of all freed blocks, in ns
     warnings: tuple[str, ...]  # what kept frames from having names
@@ -64,6 +67,8 @@ def build_summary(source: HeapSource, resolver: Resolver, query: SummaryQuery) -
         at_peak=build_rows(table, peak_rows, stacks, query.plumbing),
         remaining=build_rows(table, remaining_rows, stacks, query.plumbing),
         remaining_site_count=len(remains.rows),
+        annotated=build_annotated(source, resolver, max(1, query.top), query.plumbing),
+        marks=tuple(source.marks()),
         sizes=fold_histogram(source.size_histogram()),
         lifetimes=fold_histogram(source.lifetime_histogram()),
         warnings=tuple(resolver.warnings),

@@ -11,6 +11,7 @@ from heapglass.analysis.narrowed import NOTHING, absent_counters
 from heapglass.analysis.order import SortKey
 from heapglass.analysis.windows import remainder_of
 from heapglass.model import HeapSource
+from heapglass.views.annotated import AnnotatedView, build_annotated
 from heapglass.views.caveats import list_caveats
 from heapglass.views.naming import Resolver, name_stacks
 from heapglass.views.rows import SiteRow, build_rows
@@ -25,6 +26,7 @@ class TableView:
     rows: tuple[SiteRow, ...]
     matched: int  # rows there would be without a limit
     sum: Counters  # over all of those
+    annotated: AnnotatedView  # none where only some sites are asked for
     warnings: tuple[str, ...]
     absent: frozenset[str] = NOTHING  # counters that the source does not know
 
@@ -42,6 +44,13 @@ def build_table(source: HeapSource, resolver: Resolver, query: TableQuery) -> Ta
         rows=build_rows(table, shown, stacks, query.plumbing),
         matched=len(rows),
         sum=sum_counters(table, rows),
+        annotated=_annotated(source, resolver, query),
         warnings=tuple(resolver.warnings),
         absent=absent_counters(source),
     )
+
+
+def _annotated(source: HeapSource, resolver: Resolver, query: TableQuery) -> AnnotatedView:
+    if query.filters or query.min_bytes:
+        return AnnotatedView((), 0, 0)
+    return build_annotated(source, resolver, query.limit, query.plumbing)

@@ -75,7 +75,8 @@ def _pack_core(
         columns.add(f"site_{name}_error", values)
     _add_timeline(columns, source)
     facts = collect_facts(source, sites.table, query.units)
-    facts |= {"strings": list(strings), "warnings": list(resolver.warnings), "marks": []}
+    facts |= {"strings": list(strings), "warnings": list(resolver.warnings)}
+    facts["marks"] = [[mark.time_ns, mark.name] for mark in source.marks()]
     return columns.pack(facts)
 
 

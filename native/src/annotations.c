@@ -1,0 +1,96 @@
+/* Blocks of allocators that the program brings itself, as it tells of them: see heapglass.h.
+ *
+ * They lie inside of blocks, or of mapped memory, that the program had from elsewhere. So they are
+ * sites of their own, marked as such, and move no total. */
+#include "clock.h"
+#include "large.h"
+#include "locate.h"
+#include "peak.h"
+#include "recorder.h"
+#include "recording.h"
+#include "release.h"
+#include "sites.h"
+#include "stacks.h"
+
+/* Of the calling thread, in the recorder; NULL: nothing can be recorded. */
+static struct hg_thread *enter(const struct hg_frame *frame, bool allocates) {
+    struct hg_thread *thread = hg_recorder_enter(frame, allocates);
+    if (thread) hg_thread_become(thread, HG_THREAD_IN_RECORDER);
+    return thread;
+}
+
+static uintptr_t key_of(const void *address) { return (uintptr_t)address | HG_LARGE_ANNOTATED; }
+
+static void depart(struct hg_thread *thread, struct hg_block block, uint64_t now_ns) {
+    struct hg_counters *line = hg_sites_line(&thread->counters, block.site);
+    if (!line) {
+        hg_threads_lose(thread, HG_LOSS_COUNTERS_FULL);
+        return;
+    }
+    hg_peak_save(line);
+    hg_sites_end_life(thread, line, hg_recorder_lived(now_ns, block.birth));
+    hg_sites_remove(line, block.size);
+}
+
+static void arrive(struct hg_thread *thread, const struct hg_frame *frame, const void *pool,
+                   const void *address, size_t size) {
+    uint64_t now = hg_recorder_time(thread);
+    uint32_t site = hg_stacks_annotated(hg_locate_site(thread, frame, now), now);
+    struct hg_counters *line =
+        site != HG_SITE_OTHER ? hg_sites_line(&thread->counters, site) : NULL;
+    struct hg_block replaced = hg_large_take(key_of(address));
+    if (replaced.site) {
+        hg_threads_lose(thread, HG_LOSS_MISSED_FREE);
+        depart(thread, replaced, now);
+    }
+    struct hg_block block = {size, site, hg_clock_birth(now)};
+    if (!line) {
+        hg_threads_lose(thread, HG_LOSS_COUNTERS_FULL);
+    } else if (!hg_large_put_of((uintptr_t)pool, key_of(address), block)) {
+        hg_threads_lose(thread, HG_LOSS_LEDGER_FULL);
+    } else {
+        hg_peak_save(line);
+        hg_sites_add(thread, line, size);
+    }
+}
+
+static bool is_paused(void) { return hg_load(&g_header->paused_since) != 0; }
+
+static void report(const struct hg_frame *frame, const void *pool, const void *address,
+                   size_t size) {
+    struct hg_thread *thread = address ? enter(frame, true) : NULL;
+    if (!thread) return;
+    if (!is_paused()) arrive(thread, frame, pool, address, size);
+    hg_recorder_leave(thread);
+}
+
+HG_EXPORT void heapglass_alloc(const void *address, size_t size) {
+    report(FRAME(), NULL, address, size);
+    KEEP_FRAME();
+}
+
+HG_EXPORT void heapglass_pool_alloc(const void *pool, const void *address, size_t size) {
+    report(FRAME(), pool, address, size);
+    KEEP_FRAME();
+}
+
+/* Of a block from before a fork or a pause nothing is known: that is no loss. */
+HG_EXPORT void heapglass_free(const void *address) {
+    struct hg_thread *thread = address ? enter(FRAME(), false) : NULL;
+    if (!thread) return;
+    struct hg_block block = hg_large_take(key_of(address));
+    if (block.site) depart(thread, block, hg_recorder_time(thread));
+    hg_recorder_leave(thread);
+    KEEP_FRAME();
+}
+
+HG_EXPORT void heapglass_pool_free(const void *pool) {
+    struct hg_thread *thread = pool ? enter(FRAME(), false) : NULL;
+    if (!thread) return;
+    uint64_t now = hg_recorder_time(thread);
+    struct hg_large_place place = {0};
+    for (struct hg_block block; (block = hg_large_take_of((uintptr_t)pool, &place)).site;)
+        depart(thread, block, now);
+    hg_recorder_leave(thread);
+    KEEP_FRAME();
+}
