@@ -147,7 +147,7 @@ static bool is_stderr_the_same(void) {
 }
 
 static void tell_stderr(struct report *report) {
-    char buffer[AT_ONCE];
+    static char buffer[AT_ONCE]; /* told once */
     struct hg_printer printer = {buffer, sizeof buffer, send_to_stderr, NULL, 0, false};
     bool was_pending = hg_sys_is_pending(SIGPIPE), is_told = is_stderr_the_same();
     if (is_told) print_report(&printer, report);

@@ -58,7 +58,7 @@ options:
                          HEAPGLASS_BUDGET says, and sample where it would
       --report SECONDS   print a report on stderr every so often: totals, live
                          blocks by size and by age
-      --report-to FILE   append the reports to FILE (every 5 seconds, unless told)
+      --report-to FILE   append the reports to FILE (default: every 5 seconds)
       --socket PATH      answer at PATH with the live table while COMMAND runs:
                          'nc -U PATH'
       --core             cores of the processes, by a crash or gcore, take the

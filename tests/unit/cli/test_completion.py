@@ -14,7 +14,7 @@ LINES = {
     "heapglass fl": {"flamegraph"},
     "heapglass table --sort ": {"live", "peak", "allocations", "bytes", "temporary", "leaked"},
     "heapglass leaks --max": {"--max-bytes"},
-    "heapglass run --sna": {"--snapshot", "--snapshot-churn"},
+    "heapglass run --sna": {"--snapshot", "--snapshot-churn", "--snapshot-log"},
     "heapglass completion ": {"bash", "fish", "zsh"},
 }
 
