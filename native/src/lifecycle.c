@@ -18,6 +18,7 @@
 #include "sites.h"
 #include "snapshots.h"
 #include "stacks.h"
+#include "statistics.h"
 #include "sys.h"
 #include "text.h"
 #include "usable.h"
@@ -134,6 +135,8 @@ static bool start_tables(void) {
     hg_peak_start();
     hg_usable_start();
     hg_visible_start();
+    hg_events_start();
+    hg_statistics_start();
     return hg_mode_start() && hg_stacks_start() && hg_sites_start() && hg_threads_start() &&
            hg_ledger_start(hg_real_granule_shift()) && hg_snapshots_start() && hg_modules_start() &&
            hg_walk_start();
@@ -258,6 +261,10 @@ static bool is_nested(struct hg_thread *thread, const struct hg_frame *frame) {
     return is_own_call(thread, frame) ? sp < entered : sp + SIGNAL_FRAME_LEAST <= entered;
 }
 
+bool hg_lifecycle_is_allocators(const struct hg_frame *frame) {
+    return is_own_call(tls_thread, frame);
+}
+
 static void count_nested(struct hg_thread *thread, const struct hg_frame *frame, bool allocates) {
     if (is_own_call(thread, frame)) return;
     /* Shared: this handler may itself be interrupted by another. */
@@ -307,8 +314,8 @@ struct hg_thread *hg_lifecycle_enter_slow(const struct hg_frame *frame, bool all
 
 /* ---- the end ---------------------------------------------------------------------------------- */
 
-/* Run `last` as this thread's own event, so that it cannot meet itself. */
-static void take_last_snapshot(void) {
+/* As this thread's own event, so that it cannot meet itself. */
+static void take_snapshot(void) {
     struct hg_thread *thread = tls_thread;
     if (hg_thread_state(thread) != HG_THREAD_READY) return;
     uint64_t now = hg_clock_now();
@@ -320,10 +327,19 @@ static void take_last_snapshot(void) {
     hg_thread_be(thread, HG_THREAD_READY, 0);
 }
 
+void hg_lifecycle_snapshot(void) {
+    if (hg_thread_state(tls_thread) == HG_THREAD_UNKNOWN) {
+        uint64_t signals = hg_sys_block_signals();
+        join(true);
+        hg_sys_restore_signals(signals);
+    }
+    take_snapshot();
+}
+
 void hg_lifecycle_exiting(int status) {
     /* A vfork child shares our memory but is not us. */
     if (!hg_lifecycle_is_recording() || hg_sys_pid() != g_header->pid) return;
-    take_last_snapshot();
+    take_snapshot();
     hg_store(&g_header->exit_status, (uint32_t)status & 0xff);
     hg_store(&g_header->end_ns, hg_clock_now());
     hg_store_release(&g_header->state, HG_STATE_EXITED);
@@ -332,7 +348,7 @@ void hg_lifecycle_exiting(int status) {
 
 void hg_lifecycle_execing(void) {
     if (!hg_lifecycle_is_recording() || hg_sys_pid() != g_header->pid) return;
-    take_last_snapshot();
+    take_snapshot();
     hg_store(&g_header->end_ns, hg_clock_now());
     hg_store_release(&g_header->state, HG_STATE_EXEC);
 }
