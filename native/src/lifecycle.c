@@ -11,6 +11,7 @@
 #include "modules.h"
 #include "naming.h"
 #include "options.h"
+#include "outputs.h"
 #include "peak.h"
 #include "preload.h"
 #include "real.h"
@@ -204,6 +205,7 @@ static void start(void) {
     hg_store_release(&gate()->phase, started ? RECORDING : OFF);
     hg_mode_begin(started);
     if (started) hg_add_shared(&g_header->losses[HG_LOSS_EARLY], hg_exchange(&gate()->early, 0));
+    if (started) hg_outputs_start();
 }
 
 /* ---- entering a hook -------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* The kernel's door; the only file of the core that makes system calls. */
+/* The kernel's door; with the other sys_*.c the only files of the core that make system calls. */
 #include "sys.h"
 
 #include <fcntl.h>
