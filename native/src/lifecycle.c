@@ -6,6 +6,7 @@
 #include <sys/auxv.h>
 
 #include "clock.h"
+#include "functions.h"
 #include "ledger.h"
 #include "mode.h"
 #include "modules.h"
@@ -138,6 +139,7 @@ static bool start_tables(void) {
     hg_visible_start();
     hg_events_start();
     hg_statistics_start();
+    hg_functions_start();
     return hg_mode_start() && hg_stacks_start() && hg_sites_start() && hg_threads_start() &&
            hg_ledger_start(hg_real_granule_shift()) && hg_snapshots_start() && hg_modules_start() &&
            hg_walk_start();

@@ -381,6 +381,16 @@ void hg_recording_retire_module(uint32_t index, uint32_t node_end) {
     hg_store_release(&slot->node_end, node_end);
 }
 
+const struct hg_module *hg_recording_module(uint32_t index) {
+    const struct hg_module *slot = hg_table_find(&g_file.modules, index);
+    return slot && hg_load_acquire(&slot->start) ? slot : NULL;
+}
+
+const char *hg_recording_string(uint32_t offset) {
+    const char *text = offset ? hg_table_find(&g_file.strings, offset) : NULL;
+    return text ? text : "";
+}
+
 /* No extent can be taken beyond the cut: it is in the word that they are taken from. */
 static void cut_locked(int fd) {
     uint64_t seen = hg_load(&g_file.space), cut;

@@ -39,6 +39,9 @@ bool hg_recording_reserve(void *memory, size_t size);
 uint32_t hg_recording_add_string(const char *text); /* offset; 0 when empty or no room */
 uint32_t hg_recording_add_module(const struct hg_module *module, const char *path);
 void hg_recording_retire_module(uint32_t index, uint32_t node_end);
+/* The module at `index`, up to header.modules; NULL when it is not visible. */
+const struct hg_module *hg_recording_module(uint32_t index);
+const char *hg_recording_string(uint32_t offset);
 
 /* Cut the file to what is used plus room for a few more extents. Safe while other threads go on:
  * no extent can be taken beyond the cut, and the file can grow again. */

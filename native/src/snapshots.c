@@ -4,7 +4,7 @@
 #include "clock.h"
 #include "options.h"
 #include "recording.h"
-#include "sites.h"
+#include "site_sums.h"
 #include "sys.h"
 #include "timeline.h"
 #include "varint.h"
@@ -51,27 +51,14 @@ static struct values *previous_of(uint32_t site) {
     return *chunk ? &(*chunk)[site % SITES_PER_CHUNK] : NULL;
 }
 
-/* Add one shard's line of `site`, if it was ever touched. */
-static void add_line(struct values *sum, const struct hg_table *shard, uint32_t site) {
-    uintptr_t extent = hg_load_acquire(&shard->extents[site / HG_COUNTERS_PER_EXTENT]);
-    uint32_t in_extent = site % HG_COUNTERS_PER_EXTENT;
-    if (!(extent >> (in_extent / HG_LINES_PER_PAGE) & 1)) return;
-    const struct hg_counters *line =
-        (const struct hg_counters *)(extent & ~(uintptr_t)(HG_STEP - 1)) + in_extent;
-    uint64_t allocations = hg_load(&line->allocations), bytes = hg_load(&line->bytes_allocated);
-    sum->allocations += (int64_t)allocations;
-    sum->bytes_allocated += (int64_t)bytes;
-    sum->blocks += (int64_t)(allocations - hg_load(&line->frees));
-    sum->bytes += (int64_t)(bytes - hg_load(&line->bytes_freed));
-}
-
 static struct values values_of(uint32_t site) {
-    struct values sum = {0};
-    for (uint32_t i = 0, n = hg_load(&g_header->shards); i < n; i++) {
-        struct hg_table *shard = hg_threads_shard(i);
-        if (shard) add_line(&sum, shard, site);
-    }
-    return sum;
+    struct hg_site_sums sums = hg_site_sums_unscaled(site);
+    return (struct values){
+        .blocks = (int64_t)(sums.allocations - sums.frees),
+        .bytes = (int64_t)(sums.bytes_allocated - sums.bytes_freed),
+        .allocations = (int64_t)sums.allocations,
+        .bytes_allocated = (int64_t)sums.bytes_allocated,
+    };
 }
 
 static bool is_zero(const struct values *v) {

@@ -144,6 +144,17 @@ bool hg_stacks_are_same(uint32_t a, uint32_t b) {
 }
 #endif
 
+uint32_t hg_stacks_innermost(uint32_t site) {
+    const struct hg_site *record = hg_table_find(&g_stacks.sites, site);
+    return record ? hg_load_acquire(&record->node) : 0;
+}
+
+struct hg_node hg_stacks_node(uint32_t node) {
+    const struct hg_node *record = hg_table_find(&g_stacks.nodes, node);
+    if (!record || !hg_load_acquire(&record->address)) return (struct hg_node){0};
+    return *record;
+}
+
 uint32_t hg_stacks_nodes(void) { return hg_load(&g_header->nodes); }
 
 bool hg_stacks_start(void) {

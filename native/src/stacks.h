@@ -40,6 +40,11 @@ void hg_stacks_retire(uintptr_t start, uintptr_t end);
 bool hg_stacks_are_same(uint32_t a, uint32_t b);
 #endif
 
+/* A site's innermost node; 0 while there is none yet. */
+uint32_t hg_stacks_innermost(uint32_t site);
+/* A node's record; its address is 0 while it is not filled yet. */
+struct hg_node hg_stacks_node(uint32_t node);
+
 /* Nodes handed out so far. */
 uint32_t hg_stacks_nodes(void);
 

@@ -146,6 +146,10 @@ int hg_sys_close(int fd) { return (int)CALL1(SYS_close, fd); }
 
 long hg_sys_read(int fd, void *buffer, size_t size) { return CALL3(SYS_read, fd, buffer, size); }
 
+long hg_sys_read_at(int fd, void *buffer, size_t size, uint64_t offset) {
+    return CALL4(SYS_pread64, fd, buffer, size, offset);
+}
+
 long hg_sys_write(int fd, const void *buffer, size_t size) {
     return CALL3(SYS_write, fd, buffer, size);
 }

@@ -23,6 +23,7 @@ void hg_sys_start_maps(void);
 int hg_sys_open(const char *path, int flags, uint32_t mode);
 int hg_sys_close(int fd);
 long hg_sys_read(int fd, void *buffer, size_t size);
+long hg_sys_read_at(int fd, void *buffer, size_t size, uint64_t offset);
 long hg_sys_write(int fd, const void *buffer, size_t size);
 int hg_sys_truncate_fd(int fd, uint64_t size);
 int hg_sys_allocate_fd(int fd, uint64_t size);

@@ -39,4 +39,15 @@ HG_INLINE void *hg_table_at(const struct hg_table *table, uint32_t index) {
     return hg_table_sized_at(table, index, table->shift, table->record_size);
 }
 
+/* The record at `index`, or NULL when nobody ever asked for it to be reserved. */
+HG_INLINE void *hg_table_find(const struct hg_table *table, uint32_t index) {
+    uint32_t number = index >> table->shift;
+    if (number >= table->max_extents) return NULL;
+    uintptr_t extent = hg_load_acquire(&table->extents[number]);
+    size_t offset = (size_t)(index & ((1u << table->shift) - 1)) * table->record_size;
+    size_t last = offset + table->record_size - 1;
+    bool is_reserved = (extent >> (offset / HG_PAGE) & 1) && (extent >> (last / HG_PAGE) & 1);
+    return is_reserved ? (uint8_t *)(extent & ~(uintptr_t)(HG_STEP - 1)) + offset : NULL;
+}
+
 #endif

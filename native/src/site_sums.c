@@ -1,0 +1,41 @@
+#include "site_sums.h"
+
+#include "recording.h"
+#include "sites.h"
+#include "stacks.h"
+
+uint32_t hg_site_sums_end(void) { return hg_load_acquire(&g_header->sites); }
+
+/* Add one shard's line of `site`, if it was ever touched. */
+static void add_line(struct hg_site_sums *sums, const struct hg_table *shard, uint32_t site) {
+    uintptr_t extent = hg_load_acquire(&shard->extents[site / HG_COUNTERS_PER_EXTENT]);
+    uint32_t in_extent = site % HG_COUNTERS_PER_EXTENT;
+    if (!(extent >> (in_extent / HG_LINES_PER_PAGE) & 1)) return;
+    const struct hg_counters *line =
+        (const struct hg_counters *)(extent & ~(uintptr_t)(HG_STEP - 1)) + in_extent;
+    sums->allocations += hg_load(&line->allocations);
+    sums->frees += hg_load(&line->frees);
+    sums->bytes_allocated += hg_load(&line->bytes_allocated);
+    sums->bytes_freed += hg_load(&line->bytes_freed);
+}
+
+struct hg_site_sums hg_site_sums_unscaled(uint32_t site) {
+    struct hg_site_sums sums = {0};
+    for (uint32_t i = 0, n = hg_load(&g_header->shards); i < n; i++) {
+        const struct hg_table *shard = hg_threads_shard(i);
+        if (shard) add_line(&sums, shard, site);
+    }
+    return sums;
+}
+
+static uint64_t whole_blocks(uint64_t fractions) {
+    return (fractions + HG_BLOCK_FRACTION / 2) / HG_BLOCK_FRACTION;
+}
+
+struct hg_site_sums hg_site_sums_of(uint32_t site) {
+    struct hg_site_sums sums = hg_site_sums_unscaled(site);
+    if (!hg_stacks_sample_shift(site)) return sums;
+    sums.allocations = whole_blocks(sums.allocations);
+    sums.frees = whole_blocks(sums.frees);
+    return sums;
+}

@@ -1,0 +1,32 @@
+/* Sites' counters summed over all threads' shards: what every output but the recording starts from.
+ * May be asked at any time, by any thread; a block that is counted meanwhile may be in one number
+ * and not yet in another. */
+#ifndef HG_SITE_SUMS_H
+#define HG_SITE_SUMS_H
+
+#include "base.h"
+
+struct hg_site_sums {
+    uint64_t allocations, frees; /* blocks */
+    uint64_t bytes_allocated, bytes_freed;
+};
+
+/* Sites are numbered from 1 to this, which is no site. One that was handed out just now may have no
+ * frames yet: see hg_stacks_innermost(). */
+uint32_t hg_site_sums_end(void);
+
+/* Of a sampled site: estimates, the blocks rounded. */
+struct hg_site_sums hg_site_sums_of(uint32_t site);
+/* Of a sampled site: blocks as they stand in the recording, see HG_BLOCK_FRACTION. */
+struct hg_site_sums hg_site_sums_unscaled(uint32_t site);
+
+/* Never below zero, though a block may be seen freed and not yet allocated. */
+HG_INLINE uint64_t hg_site_sums_live_bytes(const struct hg_site_sums *sums) {
+    return sums->bytes_allocated > sums->bytes_freed ? sums->bytes_allocated - sums->bytes_freed
+                                                     : 0;
+}
+HG_INLINE uint64_t hg_site_sums_live_blocks(const struct hg_site_sums *sums) {
+    return sums->allocations > sums->frees ? sums->allocations - sums->frees : 0;
+}
+
+#endif
