@@ -60,10 +60,6 @@ void hg_sys_sleep(uint64_t ns) {
     CALL2(SYS_nanosleep, &time, NULL);
 }
 
-long hg_sys_read_at(int fd, void *buffer, size_t size, uint64_t offset) {
-    return CALL4(SYS_pread64, fd, buffer, size, offset);
-}
-
 void hg_sys_ids(uint32_t users[3], uint32_t groups[3]) {
     CALL3(SYS_getresuid, &users[0], &users[1], &users[2]);
     CALL3(SYS_getresgid, &groups[0], &groups[1], &groups[2]);

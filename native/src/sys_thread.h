@@ -20,7 +20,6 @@ int hg_sys_borrow(int process, int fd);
 
 int hg_sys_poll(struct pollfd *polled, uint32_t count, uint64_t timeout_ns);
 void hg_sys_sleep(uint64_t ns);
-long hg_sys_read_at(int fd, void *buffer, size_t size, uint64_t offset);
 
 /* Users and groups of the calling thread: real, effective, saved, and of the file system. */
 void hg_sys_ids(uint32_t users[3], uint32_t groups[3]);
