@@ -1,5 +1,6 @@
 /* What a recorded program may call: the library's side of heapglass.h. */
 #include "lifecycle.h"
+#include "log.h"
 #include "mode.h"
 #include "modules.h"
 #include "statistics.h"
@@ -24,6 +25,18 @@ HG_EXPORT int heapglass_get_stats(struct heapglass_stats *stats, size_t size) {
 
 HG_EXPORT void heapglass_reset_stats(void) {
     if (hg_lifecycle_start()) hg_statistics_reset();
+}
+
+HG_EXPORT void heapglass_log_enable(void) {
+    if (hg_lifecycle_start()) hg_log_enable(true);
+}
+
+HG_EXPORT void heapglass_log_disable(void) {
+    if (hg_lifecycle_start()) hg_log_enable(false);
+}
+
+HG_EXPORT void heapglass_log_set_fd(int fd) {
+    if (hg_lifecycle_start()) hg_log_set_fd(fd);
 }
 
 HG_EXPORT void heapglass_snapshot(void) {

@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "functions.h"
 #include "ledger.h"
+#include "log.h"
 #include "mode.h"
 #include "modules.h"
 #include "naming.h"
@@ -23,6 +24,7 @@
 #include "statistics.h"
 #include "sys.h"
 #include "text.h"
+#include "trace.h"
 #include "usable.h"
 #include "visible.h"
 
@@ -48,6 +50,8 @@ static char g_path[HG_PATH_BYTES];
 static struct gate *gate(void) { return hg_load_acquire(&g_gate); }
 
 bool hg_lifecycle_is_recording(void) { return hg_load(&gate()->phase) == RECORDING; }
+
+const struct hg_identity *hg_lifecycle_identity(void) { return &g_identity; }
 
 /* ---- start ---------------------------------------------------------------------------------- */
 
@@ -204,6 +208,8 @@ static void start(void) {
         else started = start_recording();
         g_was_recording |= started;
     }
+    if (started) hg_log_start();
+    if (started) hg_trace_start();
     hg_store_release(&gate()->phase, started ? RECORDING : OFF);
     hg_mode_begin(started);
     if (started) hg_add_shared(&g_header->losses[HG_LOSS_EARLY], hg_exchange(&gate()->early, 0));
@@ -344,6 +350,7 @@ void hg_lifecycle_exiting(int status) {
     /* A vfork child shares our memory but is not us. */
     if (!hg_lifecycle_is_recording() || hg_sys_pid() != g_header->pid) return;
     take_snapshot();
+    hg_log_end();
     hg_store(&g_header->exit_status, (uint32_t)status & 0xff);
     hg_store(&g_header->end_ns, hg_clock_now());
     hg_store_release(&g_header->state, HG_STATE_EXITED);
@@ -353,6 +360,7 @@ void hg_lifecycle_exiting(int status) {
 void hg_lifecycle_execing(void) {
     if (!hg_lifecycle_is_recording() || hg_sys_pid() != g_header->pid) return;
     take_snapshot();
+    hg_log_flush();
     hg_store(&g_header->end_ns, hg_clock_now());
     hg_store_release(&g_header->state, HG_STATE_EXEC);
 }

@@ -9,6 +9,7 @@
 #define HG_LIFECYCLE_H
 
 #include "base.h"
+#include "naming.h"
 #include "thread.h"
 #include "walk.h"
 
@@ -28,6 +29,9 @@ bool hg_lifecycle_is_allocators(const struct hg_frame *frame);
 
 /* True while this process is being recorded. */
 bool hg_lifecycle_is_recording(void);
+
+/* Who this process is, once it is being recorded. */
+const struct hg_identity *hg_lifecycle_identity(void);
 
 /* The process is about to end, or to be replaced, or was not after all. */
 void hg_lifecycle_exiting(int status);

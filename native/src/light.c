@@ -184,6 +184,11 @@ HG_INLINE void *end_carefully(struct hg_thread *thread, void *block, size_t size
     return block;
 }
 
+/* The call that starts the recording may turn out to be watched. */
+static bool may_be_watched(uint32_t mode) {
+    return mode == HG_MODE_WATCHED || mode == HG_MODE_UNSTARTED;
+}
+
 /* What an allocating hook jumps to. The crowd's form minds everything: see light_way.h. `usable` is what
  * is known of that before, or 0. */
 #define ALLOCATE(name, parameters, arguments, bytes, usable)                    \
@@ -210,7 +215,7 @@ HG_INLINE void *end_carefully(struct hg_thread *thread, void *block, size_t size
         if (mode == HG_MODE_CROWDED) return crowd_##name arguments;             \
         if (mode == HG_MODE_CAREFUL) return careful_##name arguments;           \
         if (is_passed_on(mode)) return g_real.name arguments;                   \
-        if (mode == HG_MODE_WATCHED) return hg_watched_##name arguments;        \
+        if (may_be_watched(mode)) return hg_watched_##name arguments;           \
         return hg_slow_##name arguments;                                        \
     }
 
@@ -242,7 +247,7 @@ int hg_other_posix_memalign(void **out, size_t alignment, size_t size) {
     uint32_t mode = hg_mode();
     if (mode == HG_MODE_CROWDED) return hg_light_posix_memalign(out, alignment, size);
     if (is_passed_on(mode)) return g_real.posix_memalign(out, alignment, size);
-    if (mode == HG_MODE_WATCHED) return hg_watched_posix_memalign(out, alignment, size);
+    if (may_be_watched(mode)) return hg_watched_posix_memalign(out, alignment, size);
     return hg_slow_posix_memalign(out, alignment, size);
 }
 
@@ -327,7 +332,7 @@ void *hg_light_realloc(void *from, size_t size) {
 void *hg_other_realloc(void *from, size_t size) {
     uint32_t mode = hg_mode();
     if (mode == HG_MODE_CROWDED) return hg_light_realloc(from, size);
-    if (mode == HG_MODE_WATCHED) return hg_watched_realloc(from, size);
+    if (may_be_watched(mode)) return hg_watched_realloc(from, size);
     bool is_paused = mode == HG_MODE_PAUSED;
     bool is_unknown = is_paused && (!from || !may_be_known(from));
     if (is_unknown || (mode == HG_MODE_OFF && !hg_real_is_arena(from))) {

@@ -1,7 +1,6 @@
 #include "naming.h"
 
 #include "options.h"
-#include "recording.h"
 #include "sys.h"
 #include "text.h"
 
@@ -86,21 +85,34 @@ static void put_absolute(struct hg_text *text, const char *template) {
     if (*g_directory) hg_text_char(text, '/');
 }
 
-/* Try names until one is free; false and the error when the directory refuses. */
-static bool create_from(const char *template, const struct hg_identity *who,
-                        char path[HG_PATH_BYTES], int *error) {
-    for (uint32_t attempt = 0; attempt < TRIES; attempt++) {
+int32_t hg_naming_claim(const char *template, const struct hg_identity *who, uint32_t first,
+                        char path[HG_PATH_BYTES], enum hg_create (*take)(const char *, int *),
+                        int *error) {
+    for (uint32_t attempt = first; attempt < TRIES; attempt++) {
         struct hg_text text = {path, HG_PATH_BYTES, 0};
         put_absolute(&text, template);
         name_attempt(&text, template, who, attempt);
         hg_text_end(&text);
-        switch (hg_recording_create(path, error)) {
-        case HG_CREATED: g_header->recording_number = attempt; return true;
-        case HG_CREATE_FAILED: return false;
+        switch (take(path, error)) {
+        case HG_CREATED: return (int32_t)attempt;
+        case HG_CREATE_FAILED: return -1;
         case HG_CREATE_EXISTS: break;
         }
     }
-    return false;
+    return -1;
+}
+
+uint32_t hg_naming_first(const char *template) {
+    bool is_forked = g_header->flags & HG_FLAG_FORKED;
+    return is_forked && !hg_text_find(template, "%p");
+}
+
+/* Try names until one is free; false and the error when the directory refuses. */
+static bool create_from(const char *template, const struct hg_identity *who,
+                        char path[HG_PATH_BYTES], int *error) {
+    int32_t attempt = hg_naming_claim(template, who, 0, path, hg_recording_create, error);
+    if (attempt >= 0) g_header->recording_number = (uint32_t)attempt;
+    return attempt >= 0;
 }
 
 static void say_elsewhere(const char *wanted, int error, const char *path) {

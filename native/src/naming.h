@@ -3,6 +3,7 @@
 #define HG_NAMING_H
 
 #include "base.h"
+#include "recording.h"
 
 #define HG_PATH_BYTES 4096u
 
@@ -22,5 +23,14 @@ void hg_naming_remember_directory(void);
  * that cannot be written, in $TMPDIR or /tmp (with a line on stderr). The absolute path goes to
  * `path`. False, with a line on stderr, when none works. */
 bool hg_naming_create(const struct hg_identity *who, char path[HG_PATH_BYTES]);
+
+/* Try the names that `template` gives, one after the other, until `take` takes one: all of them from
+ * the `first`th on. The number of that name, or -1 and an error when `take` failed. */
+int32_t hg_naming_claim(const char *template, const struct hg_identity *who, uint32_t first,
+                        char path[HG_PATH_BYTES], enum hg_create (*take)(const char *, int *),
+                        int *error);
+
+/* The first name for an output of this process: of a forked child's, the one with its pid. */
+uint32_t hg_naming_first(const char *template);
 
 #endif

@@ -18,6 +18,10 @@ struct hg_options {
     bool paused;            /* records nothing until it is asked to */
     uint64_t seed;          /* of the choice of samples; 0: another one each time */
     bool core;              /* a core dump takes the recording along */
+    char log[4096];         /* template of the text log's name; empty: none */
+    int log_fd;             /* ... or the descriptor it goes to; -1: none is named */
+    bool log_stacks;        /* ... with the call stacks */
+    bool trace;             /* a line on stderr for each call */
     uint64_t session;       /* ties the processes of one `heapglass run` together */
 };
 

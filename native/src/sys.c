@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <time.h>
 
 #if defined(__x86_64__)
 #include "sys_x86_64.h"
@@ -251,6 +252,18 @@ uint64_t hg_sys_block_signals(void) {
 
 void hg_sys_restore_signals(uint64_t mask) {
     CALL4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof mask);
+}
+
+bool hg_sys_is_pending(int signal) {
+    uint64_t pending = 0;
+    CALL2(SYS_rt_sigpending, &pending, sizeof pending);
+    return pending >> (signal - 1) & 1;
+}
+
+void hg_sys_take_signal(int signal) {
+    uint64_t set = 1ul << (signal - 1);
+    struct timespec now = {0, 0};
+    if (hg_sys_is_pending(signal)) CALL4(SYS_rt_sigtimedwait, &set, NULL, &now, sizeof set);
 }
 
 bool hg_sys_readable(uintptr_t address) {

@@ -65,6 +65,10 @@ void hg_sys_exit(int status);
 uint64_t hg_sys_block_signals(void);
 void hg_sys_restore_signals(uint64_t mask);
 
+/* Whether a signal that is held back waits to be delivered; take it away if so. */
+bool hg_sys_is_pending(int signal);
+void hg_sys_take_signal(int signal);
+
 /* Whether the 8 bytes at `address` can be read; never faults. */
 bool hg_sys_readable(uintptr_t address);
 

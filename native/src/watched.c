@@ -1,9 +1,11 @@
 #include "watched.h"
 
 #include "light.h"
+#include "log.h"
 #include "mode.h"
 #include "release.h"
 #include "statistics.h"
+#include "trace.h"
 
 /* ---- telling --------------------------------------------------------------------------------------- */
 
@@ -11,6 +13,8 @@
 static void tell(const struct hg_event *event) {
     uint32_t watchers = hg_mode_watchers();
     if (watchers & HG_WATCHER_STATISTICS) hg_statistics_count(event);
+    if (watchers & HG_WATCHER_LOG) hg_log_write(event);
+    if (watchers & HG_WATCHER_TRACE) hg_trace_write(event);
 }
 
 static size_t usable_of(struct hg_thread *thread, void *block) {
@@ -18,6 +22,7 @@ static size_t usable_of(struct hg_thread *thread, void *block) {
 }
 
 static struct hg_side got(struct hg_thread *thread, void *block, size_t size) {
+    if (!hg_mode_watchers()) return (struct hg_side){.block = block};
     struct hg_side side = {block, size, 0, hg_event_number()};
     if (block) side.usable = usable_of(thread, block);
     return side;
@@ -25,6 +30,7 @@ static struct hg_side got(struct hg_thread *thread, void *block, size_t size) {
 
 /* A block that is about to go, and was taken out of the ledger by a thread that is recorded. */
 static struct hg_side gone(struct hg_thread *thread, void *block, const struct hg_taken *taken) {
+    if (!hg_mode_watchers()) return (struct hg_side){.block = block};
     size_t usable = usable_of(thread, block);
     size_t requested = taken->block.site ? taken->block.size : usable;
     return (struct hg_side){block, requested, usable, hg_event_number()};
@@ -37,6 +43,11 @@ static bool is_allocators(const struct hg_thread *thread, const struct hg_frame 
 
 void hg_watched_report(struct hg_thread *thread, const struct hg_frame *frame, enum hg_call call,
                        void *block, size_t size) {
+    /* The first call of a process comes here, too, as it may begin the log. */
+    if (!hg_mode_watchers()) {
+        hg_light_report(thread, frame, block, size);
+        return;
+    }
     if (is_allocators(thread, frame)) return;
     if (thread) hg_thread_become(thread, HG_THREAD_IN_RECORDER);
     struct hg_event event = {.call = call, .thread = thread, .frame = frame, .size = size};

@@ -50,6 +50,11 @@ options:
                          HEAPGLASS_BUDGET says, and sample where it would
       --core             cores of the processes, by a crash or gcore, take the
                          recording along, for 'heapglass core'
+      --log FILE         write also a text log of each call, for 'heapglass log';
+                         in FILE placeholders as below
+      --log-fd N         write it to descriptor N (1022 is used if it is open)
+      --log-stacks       with the call stack of each entry
+      --trace            print a line on stderr for each call
   -h, --help             print this
 
 names:
@@ -70,8 +75,9 @@ signals:
 
 environment:
   HEAPGLASS_OUT, HEAPGLASS_QUIET, HEAPGLASS_DEPTH, HEAPGLASS_FOLLOW,
-  HEAPGLASS_SNAPSHOT, HEAPGLASS_CHURN, HEAPGLASS_MEMORY, HEAPGLASS_SAMPLE and
-  HEAPGLASS_CORE hold where the option is not given. HEAPGLASS_PAUSED=1 records
+  HEAPGLASS_SNAPSHOT, HEAPGLASS_CHURN, HEAPGLASS_MEMORY, HEAPGLASS_SAMPLE,
+  HEAPGLASS_CORE, HEAPGLASS_LOG, HEAPGLASS_LOG_FD, HEAPGLASS_LOG_STACKS and
+  HEAPGLASS_TRACE hold where the option is not given. HEAPGLASS_PAUSED=1 records
   nothing until the program itself says heapglass_resume(). LD_PRELOAD is kept
   behind the library. Where the current directory is not writable, recordings go
   to TMPDIR, or /tmp.
@@ -81,11 +87,12 @@ examples:
   heapglass run -o before.heapglass -- sqlite3 data.db 'select count(*) from t'
   heapglass run -q --no-follow make
   heapglass run --sample auto ./server
+  heapglass run --log calls.log --log-stacks ./program
 """
 
 _SHORT = {"o": "output", "f": "force", "q": "quiet", "h": "help"}
-_WITH_VALUE = {"output", "depth", "snapshot", "snapshot-churn", "memory", "sample"}
-_SWITCHES = {"force", "quiet", "no-follow", "core", "help"}
+_WITH_VALUE = {"output", "depth", "snapshot", "snapshot-churn", "memory", "sample", "log", "log-fd"}
+_SWITCHES = {"force", "quiet", "no-follow", "core", "log-stacks", "trace", "help"}
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -118,6 +125,10 @@ def parse(arguments: Sequence[str]) -> RunOptions | None:
         memory_bytes=_read("memory", given.get("memory"), values.read_memory),
         sample=_read("sample", given.get("sample"), values.read_sample),
         has_core="core" in given,
+        log=given.get("log"),
+        log_fd=_read("log-fd", given.get("log-fd"), values.read_descriptor),
+        has_log_stacks="log-stacks" in given,
+        has_trace="trace" in given,
     )
 
 

@@ -60,5 +60,9 @@ def _settings(options: RunOptions, template: str, session: str) -> dict[str, str
         "HEAPGLASS_MEMORY": options.memory_bytes,
         "HEAPGLASS_SAMPLE": options.sample,
         "HEAPGLASS_CORE": 1 if options.has_core else None,
+        "HEAPGLASS_LOG": options.log,
+        "HEAPGLASS_LOG_FD": options.log_fd,
+        "HEAPGLASS_LOG_STACKS": 1 if options.has_log_stacks else None,
+        "HEAPGLASS_TRACE": 1 if options.has_trace else None,
     }
     return settings | {name: str(value) for name, value in optional.items() if value is not None}

@@ -19,3 +19,7 @@ class RunOptions(NamedTuple):
     memory_bytes: int | None = None
     sample: str | None = None  # bytes between samples, or "auto"; as the library reads it
     has_core: bool = False  # cores take the recording along
+    log: str | None = None  # name of the text log
+    log_fd: int | None = None  # or the descriptor it goes to
+    has_log_stacks: bool = False
+    has_trace: bool = False  # a line on stderr for each call

@@ -153,7 +153,7 @@ class Parser:
             notes.working_directory = os.fsdecode(value)
         elif notes and key == b"MAPS":
             self._read_maps(lines, row + 1, notes)
-        else:
+        elif key != b"NOTE":  # that is for people
             self.problems.add(self.lines + row + 1, "a header line of an unknown kind", text)
 
     def _read_maps(self, lines: Lines, row: int, notes: ProcessNotes) -> None:

@@ -44,7 +44,8 @@ def test_all_spellings_mean_the_same(arguments: tuple[str, ...]) -> None:
 def test_values_are_read() -> None:
     options = parsed(
         *("--depth", "64", "--no-follow", "--snapshot", "0.25"),
-        *("--snapshot-churn", "64M", "--memory=1.5GiB", "--core", "cmd"),
+        *("--snapshot-churn", "64M", "--memory=1.5GiB", "--core"),
+        *("--log", "calls.log", "--log-fd=9", "--log-stacks", "--trace", "cmd"),
     )
     assert options == RunOptions(
         ("cmd",),
@@ -54,6 +55,10 @@ def test_values_are_read() -> None:
         churn_bytes=64 << 20,
         memory_bytes=3 << 29,
         has_core=True,
+        log="calls.log",
+        log_fd=9,
+        has_log_stacks=True,
+        has_trace=True,
     )
 
 

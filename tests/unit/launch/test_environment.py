@@ -43,6 +43,10 @@ def test_each_option_has_its_variable() -> None:
         memory_bytes=1 << 30,
         sample="auto",
         has_core=True,
+        log="calls.log",
+        log_fd=9,
+        has_log_stacks=True,
+        has_trace=True,
     )
     made = environment(options)
     assert made["HEAPGLASS_FOLLOW"] == "0"
@@ -52,6 +56,10 @@ def test_each_option_has_its_variable() -> None:
     assert made["HEAPGLASS_MEMORY"] == "1073741824"
     assert made["HEAPGLASS_SAMPLE"] == "auto"
     assert made["HEAPGLASS_CORE"] == "1"
+    assert made["HEAPGLASS_LOG"] == "calls.log"
+    assert made["HEAPGLASS_LOG_FD"] == "9"
+    assert made["HEAPGLASS_LOG_STACKS"] == "1"
+    assert made["HEAPGLASS_TRACE"] == "1"
 
 
 def test_users_variables_hold_where_no_option_is_given() -> None:

@@ -1,0 +1,292 @@
+#include "log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "clock.h"
+#include "lifecycle.h"
+#include "log_entry.h"
+#include "log_maps.h"
+#include "log_notes.h"
+#include "log_ring.h"
+#include "log_writer.h"
+#include "mode.h"
+#include "naming.h"
+#include "options.h"
+#include "recording.h"
+#include "sys.h"
+#include "text.h"
+
+#define USUAL_FD 1022
+#define REST_NS 100000000u /* a ring is written out after so long, full or not */
+#define TIME_STEP_NS 1000000u
+
+/* What outlives a fork: the program's wishes hold for its children. */
+static struct {
+    bool was_asked; /* the program said something about the log */
+    bool is_off;    /* ... that it wants none */
+    int fd;         /* ... or where; -1: nothing */
+} g_wish = {.fd = -1};
+
+static struct {
+    struct hg_log_ring **rings; /* by shard number; NULL: no log yet */
+    uint64_t began;             /* when the first log of this process did */
+    uint64_t last_time;         /* of a TIME line, since then */
+    bool is_prompt; /* nobody looks after resting rings: each entry is written at once */
+    bool has_ended;
+} g_log;
+
+/* ---- rings --------------------------------------------------------------------------------------- */
+
+static struct hg_log_ring *ring_of(const struct hg_thread *thread) {
+    struct hg_log_ring **place = &g_log.rings[thread->shard_number];
+    if (HG_LIKELY(*place != NULL)) return *place;
+    struct hg_log_ring *ring = hg_sys_map_private(sizeof *ring);
+    if (ring) hg_log_ring_start(ring);
+    hg_store_release(place, ring);
+    return ring;
+}
+
+static void write_rings(struct hg_log_writing *writing) {
+    for (uint32_t i = 0, n = hg_load(&g_header->shards); i < n; i++) {
+        struct hg_log_ring *ring = hg_load_acquire(&g_log.rings[i]);
+        if (ring) hg_log_writer_ring(writing, ring);
+    }
+}
+
+/* ---- what stands before the entries ---------------------------------------------------------------- */
+
+static uint64_t now_ns(void) { return hg_clock_now() - g_log.began; }
+
+/* Entries of a stack through an object that is not in the last maps need new ones before them. */
+static void renew_maps(void) {
+    struct hg_log_writing writing;
+    if (HG_LIKELY(!hg_log_maps_are_old())) return;
+    if (!hg_log_writer_begin(&writing, HG_LOG_WAIT)) return;
+    write_rings(&writing);
+    if (hg_log_maps_are_old()) hg_log_writer_maps(&writing); /* nobody was quicker */
+    hg_log_writer_end(&writing);
+}
+
+/* A TIME line if one is due; its end. */
+static char *put_time(char *to, const struct hg_log_entry *entry) {
+    uint64_t now = now_ns(), last = hg_load(&g_log.last_time);
+    if (now < last + TIME_STEP_NS || !hg_swap(&g_log.last_time, &last, now)) return to;
+    to = hg_log_entry_put(to, "# TIME ");
+    to = hg_log_entry_put_decimal(to, now);
+    *to++ = ' ';
+    to = hg_log_entry_put_decimal(to, entry->old ? entry->old_number : entry->number);
+    *to++ = ' ';
+    to = hg_log_entry_put_decimal(to, entry->pid);
+    *to++ = '\n';
+    return to;
+}
+
+/* ---- entries ---------------------------------------------------------------------------------------- */
+
+static void write_ring(struct hg_log_ring *ring, enum hg_log_patience patience) {
+    struct hg_log_writing writing;
+    if (!hg_log_writer_begin(&writing, patience)) return;
+    hg_log_writer_ring(&writing, ring);
+    hg_log_writer_end(&writing);
+}
+
+/* Into the thread's ring; false: there is no room, and cannot be made. */
+static bool put(struct hg_log_ring *ring, const struct hg_log_entry *entry) {
+    size_t most = entry->depth ? HG_LOG_ENTRY_MOST : HG_LOG_ENTRY_BARE;
+    char *start = hg_log_ring_reserve(ring, most);
+    if (HG_UNLIKELY(!start)) {
+        write_ring(ring, HG_LOG_WAIT);
+        start = hg_log_ring_reserve(ring, most);
+    }
+    if (HG_UNLIKELY(!start)) return false;
+    char *end = hg_log_entry_write(put_time(start, entry), entry);
+    hg_log_ring_put(ring, start, (size_t)(end - start));
+    return true;
+}
+
+static void walk(struct hg_log_entry *entry, const struct hg_event *event) {
+    struct hg_walker *walker = &event->thread->walker;
+    struct hg_caller caller = hg_frame_caller(event->frame);
+    uint32_t limit = g_options.depth < HG_LOG_ENTRY_FRAMES ? g_options.depth : HG_LOG_ENTRY_FRAMES;
+    hg_walk(walker, &caller, limit);
+    entry->frames = walker->frames;
+    entry->depth = walker->depth;
+    renew_maps();
+}
+
+/* An event that has no ring: it came from a signal handler inside a hook, or of a thread for which
+ * there is no room. */
+static void write_alone(const struct hg_log_entry *entry) {
+    char text[HG_LOG_ENTRY_BARE];
+    char *end = hg_log_entry_write(put_time(text, entry), entry);
+    struct hg_log_writing writing;
+    bool is_written = hg_log_writer_begin(&writing, HG_LOG_WAIT);
+    if (!is_written) {
+        hg_log_writer_drop(1);
+        return;
+    }
+    write_rings(&writing); /* the thread's own entries before this one, if it has any */
+    if (!hg_log_writer_text(&writing, text, (size_t)(end - text))) hg_log_writer_drop(1);
+    hg_log_writer_end(&writing);
+}
+
+void hg_log_write(const struct hg_event *event) {
+    if (HG_UNLIKELY(!g_log.rings)) return;
+    struct hg_log_entry entry = hg_log_entry_of(event);
+    entry.pid = g_header->pid;
+    struct hg_log_ring *ring = event->thread ? ring_of(event->thread) : NULL;
+    if (HG_UNLIKELY(!ring)) {
+        write_alone(&entry);
+        return;
+    }
+    if (g_options.log_stacks) walk(&entry, event);
+    if (HG_UNLIKELY(!put(ring, &entry))) hg_log_writer_drop(1);
+    bool is_half_full = hg_log_ring_used(ring) > HG_LOG_RING_BYTES / 2;
+    if (HG_UNLIKELY(g_log.is_prompt || is_half_full)) {
+        write_ring(ring, g_log.is_prompt ? HG_LOG_WAIT : HG_LOG_TRY);
+    }
+}
+
+void hg_log_flush(void) {
+    struct hg_log_writing writing;
+    if (!g_log.rings || !hg_log_writer_begin(&writing, HG_LOG_WAIT)) return;
+    write_rings(&writing);
+    hg_log_writer_end(&writing);
+}
+
+/* ---- where to ---------------------------------------------------------------------------------------- */
+
+static int g_opened; /* by take_name() */
+
+/* A new file; or a pipe that is there already, if it is read. */
+static enum hg_create take_name(const char *path, int *error) {
+    const int flags = O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC;
+    struct stat stat;
+    g_opened = hg_sys_open(path, flags | O_CREAT | O_EXCL | O_APPEND, 0600);
+    if (g_opened == -EEXIST && hg_sys_stat(path, &stat) >= 0 && S_ISFIFO(stat.st_mode))
+        g_opened = hg_sys_open(path, flags | O_NONBLOCK, 0);
+    if (g_opened >= 0) return HG_CREATED;
+    *error = g_opened;
+    return g_opened == -EEXIST ? HG_CREATE_EXISTS : HG_CREATE_FAILED;
+}
+
+static bool open_named(struct hg_sink *sink) {
+    static char path[HG_PATH_BYTES];
+    int error = 0;
+    char number[24];
+    uint32_t first = hg_naming_first(g_options.log);
+    if (hg_naming_claim(g_options.log, hg_lifecycle_identity(), first, path, take_name, &error) >=
+        0)
+        return hg_sink_own(sink, g_opened);
+    HG_SAY("cannot write the log to ", path, " (errno ", hg_text_decimal(number, (uint64_t)-error),
+           "); there will be none");
+    return false;
+}
+
+static bool find_target(struct hg_sink *sink) {
+    if (g_wish.fd >= 0) return hg_sink_use(sink, g_wish.fd);
+    if (g_options.log_fd >= 0) {
+        if (hg_sink_use(sink, g_options.log_fd)) return true;
+        if (!g_options.quiet) HG_SAY("HEAPGLASS_LOG_FD is not open for writing; there is no log");
+        return false;
+    }
+    if (*g_options.log) return open_named(sink);
+    return hg_sink_use(sink, USUAL_FD);
+}
+
+/* ---- begin and end --------------------------------------------------------------------------------- */
+
+static bool have_rings(void) {
+    if (g_log.rings) return true;
+    g_log.began = hg_clock_now();
+    g_log.rings = hg_sys_map_private(HG_MAX_SHARDS * sizeof *g_log.rings);
+    return g_log.rings && hg_log_writer_start();
+}
+
+/* The header, to a target that has just been set; then everything is logged. */
+static void begin(void) {
+    struct hg_log_writing writing;
+    if (g_wish.is_off || !hg_log_writer_has_target() || !have_rings()) return;
+    if (hg_log_writer_begin(&writing, HG_LOG_WAIT)) {
+        hg_log_writer_header(&writing);
+        hg_log_writer_end(&writing);
+    }
+    hg_mode_watch(HG_WATCHER_LOG, true);
+}
+
+void hg_log_start(void) {
+    struct hg_sink sink;
+    __builtin_memset(&g_log, 0, sizeof g_log);
+    g_log.is_prompt = true;
+    hg_log_maps_start();
+    hg_log_writer_leave_parent();
+    if (find_target(&sink)) hg_log_writer_set_target(&sink);
+    begin();
+}
+
+void hg_log_enable(bool is_wanted) {
+    if (g_log.has_ended) return;
+    g_wish.was_asked = true;
+    g_wish.is_off = !is_wanted;
+    if (is_wanted) {
+        begin();
+        return;
+    }
+    hg_mode_watch(HG_WATCHER_LOG, false);
+    hg_log_flush();
+}
+
+void hg_log_set_fd(int fd) {
+    struct hg_sink sink;
+    if (g_log.has_ended) return;
+    g_wish.was_asked = true;
+    g_wish.fd = fd;
+    hg_log_flush();
+    if (!hg_sink_use(&sink, fd)) hg_mode_watch(HG_WATCHER_LOG, false);
+    if (g_log.rings || have_rings()) hg_log_writer_set_target(&sink);
+    begin();
+}
+
+/* What nobody takes any more. */
+static void lose_the_rest(void) {
+    for (uint32_t i = 0, n = hg_load(&g_header->shards); i < n; i++) {
+        struct hg_log_ring *ring = hg_load_acquire(&g_log.rings[i]);
+        if (ring) hg_log_writer_discard(ring);
+    }
+}
+
+void hg_log_end(void) {
+    struct hg_log_writing writing;
+    bool is_on = hg_mode_watchers() & HG_WATCHER_LOG;
+    if (!g_log.rings || g_log.has_ended) return;
+    g_log.has_ended = true;
+    hg_mode_watch(HG_WATCHER_LOG, false);
+    if (!hg_log_writer_begin(&writing, HG_LOG_LAST)) return;
+    write_rings(&writing);
+    if (is_on) {
+        hg_log_notes_write(&writing);
+        hg_log_writer_mark(&writing, "FINI");
+    }
+    hg_log_writer_end(&writing);
+    lose_the_rest();
+}
+
+/* ---- the service --------------------------------------------------------------------------------- */
+
+static bool start_job(void) {
+    if (!(hg_mode_watchers() & HG_WATCHER_LOG)) return false;
+    g_log.is_prompt = false;
+    g_log_job.due = hg_service_now() + REST_NS;
+    return true;
+}
+
+static void run_job(uint64_t now) {
+    struct hg_log_writing writing;
+    g_log_job.due = now + REST_NS;
+    if (!hg_log_writer_begin(&writing, HG_LOG_SERVICE)) return;
+    write_rings(&writing);
+    hg_log_writer_end(&writing);
+}
+
+struct hg_job g_log_job = {.start = start_job, .run = run_job};

@@ -1,0 +1,21 @@
+#include "sys_descriptor.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#if defined(__x86_64__)
+#include "sys_x86_64.h"
+#else
+#error "heapglass: add sys_<architecture>.h for this machine"
+#endif
+
+int hg_sys_descriptor_flags(int fd) { return (int)hg_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0); }
+
+int hg_sys_duplicate(int fd, uint32_t least) {
+    return (int)hg_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, (long)least, 0, 0, 0);
+}
+
+long hg_sys_send(int fd, const void *buffer, size_t size) {
+    return hg_syscall(SYS_sendto, fd, (long)buffer, (long)size, MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
+}
