@@ -20,6 +20,7 @@
 #define USUAL_FD 1022
 #define REST_NS 100000000u /* a ring is written out after so long, full or not */
 #define TIME_STEP_NS 1000000u
+#define MOST_BEHIND 100000u /* entries, that one may wait for while younger ones are written */
 
 /* What outlives a fork: the program's wishes hold for its children. */
 static struct {
@@ -32,6 +33,7 @@ static struct {
     struct hg_log_ring **rings; /* by shard number; NULL: no log yet */
     uint64_t began;             /* when the first log of this process did */
     uint64_t last_time;         /* of a TIME line, since then */
+    uint64_t all_until;         /* the youngest entry when all rings were last written out */
     bool is_prompt; /* nobody looks after resting rings: each entry is written at once */
     bool has_ended;
 } g_log;
@@ -84,10 +86,15 @@ static char *put_time(char *to, const struct hg_log_entry *entry) {
 
 /* ---- entries ---------------------------------------------------------------------------------------- */
 
-static void write_ring(struct hg_log_ring *ring, enum hg_log_patience patience) {
+/* The thread's own ring; now and then, that readers can put entries in order, all of them. */
+static void write_ring(struct hg_log_ring *ring, uint64_t number, enum hg_log_patience patience) {
     struct hg_log_writing writing;
     if (!hg_log_writer_begin(&writing, patience)) return;
     hg_log_writer_ring(&writing, ring);
+    if (number > g_log.all_until + MOST_BEHIND) {
+        write_rings(&writing);
+        g_log.all_until = number;
+    }
     hg_log_writer_end(&writing);
 }
 
@@ -96,7 +103,7 @@ static bool put(struct hg_log_ring *ring, const struct hg_log_entry *entry) {
     size_t most = entry->depth ? HG_LOG_ENTRY_MOST : HG_LOG_ENTRY_BARE;
     char *start = hg_log_ring_reserve(ring, most);
     if (HG_UNLIKELY(!start)) {
-        write_ring(ring, HG_LOG_WAIT);
+        write_ring(ring, entry->number, HG_LOG_WAIT);
         start = hg_log_ring_reserve(ring, most);
     }
     if (HG_UNLIKELY(!start)) return false;
@@ -144,7 +151,7 @@ void hg_log_write(const struct hg_event *event) {
     if (HG_UNLIKELY(!put(ring, &entry))) hg_log_writer_drop(1);
     bool is_half_full = hg_log_ring_used(ring) > HG_LOG_RING_BYTES / 2;
     if (HG_UNLIKELY(g_log.is_prompt || is_half_full)) {
-        write_ring(ring, g_log.is_prompt ? HG_LOG_WAIT : HG_LOG_TRY);
+        write_ring(ring, entry.number, g_log.is_prompt ? HG_LOG_WAIT : HG_LOG_TRY);
     }
 }
 

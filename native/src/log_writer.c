@@ -8,11 +8,14 @@
 #include "mode.h"
 #include "recording.h"
 #include "sys.h"
+#include "sys_thread.h"
 
 #define FRONT_BYTES (256u << 10)
-#define LEAST_ROOM 16384u /* in the front, for a header or maps; else they are left out */
-#define WAIT_NS 50000000u
-#define LAST_NS 300000000u
+#define LEAST_ROOM 16384u   /* in the front, for a header or maps; else they are left out */
+#define WAIT_NS 1000000000u /* for another who writes: its own patience, and that it may not run */
+#define LAST_NS 1000000000u /* for the other side, at the end */
+#define SLEEP_NS 20000u
+#define STUCK_NS 1000000u /* it is not looked at again until then */
 
 static struct {
     uint32_t lock;
@@ -22,6 +25,7 @@ static struct {
     struct hg_log_ring *cut;       /* the ring whose entry was written in part, or NULL */
     uint32_t cut_left;             /* bytes of that entry that are missing */
     uint64_t dropped;              /* entries, not yet said in the log */
+    uint64_t stuck_until;          /* CLOCK_MONOTONIC: the last write was not taken; 0: it was */
 } g_writer;
 
 bool hg_log_writer_start(void) {
@@ -46,26 +50,34 @@ static bool lock(uint64_t patience_ns) {
         uint64_t now = hg_clock_read(CLOCK_MONOTONIC);
         if (!began) began = now;
         if (now - began >= patience_ns) return false;
-        hg_sys_yield();
+        hg_sys_sleep(SLEEP_NS);
     }
     return true;
 }
 
 static void unlock(void) { hg_store_release(&g_writer.lock, 0); }
 
+/* Whether it was stuck a moment ago: to look again at each event would cost too much. */
+static bool is_stuck_now(void) {
+    uint64_t until = hg_load(&g_writer.stuck_until);
+    return HG_UNLIKELY(until) && hg_clock_read(CLOCK_MONOTONIC) < until;
+}
+
+static uint64_t lock_patience(enum hg_log_patience patience) {
+    return patience == HG_LOG_WAIT || patience == HG_LOG_LAST ? WAIT_NS : 0;
+}
+
 bool hg_log_writer_begin(struct hg_log_writing *writing, enum hg_log_patience patience) {
-    bool is_waiting = patience == HG_LOG_WAIT;
-    uint64_t wait = is_waiting ? WAIT_NS : patience == HG_LOG_LAST ? LAST_NS : 0;
     if (patience == HG_LOG_TRY && hg_load(&g_writer.lock)) return false;
+    if (patience != HG_LOG_LAST && is_stuck_now()) return false;
     writing->signals = hg_sys_block_signals();
-    if (!lock(wait)) {
+    if (!lock(lock_patience(patience))) {
         hg_sys_restore_signals(writing->signals);
         return false;
     }
     writing->opened = hg_sink_open(&g_writer.sink, patience == HG_LOG_SERVICE);
     writing->is_stuck = writing->opened.fd < 0;
-    if (patience == HG_LOG_LAST && writing->opened.patience < LAST_NS)
-        writing->opened.patience = LAST_NS;
+    if (patience == HG_LOG_LAST) writing->opened.patience = LAST_NS;
     /* The program has closed it: that was the log. */
     if (!hg_log_writer_has_target()) hg_mode_watch(HG_WATCHER_LOG, false);
     return true;
@@ -73,13 +85,15 @@ bool hg_log_writer_begin(struct hg_log_writing *writing, enum hg_log_patience pa
 
 void hg_log_writer_end(struct hg_log_writing *writing) {
     hg_sink_close(&writing->opened);
+    uint64_t now = writing->is_stuck ? hg_clock_read(CLOCK_MONOTONIC) : 0;
+    hg_store(&g_writer.stuck_until, now ? now + STUCK_NS : 0);
     unlock();
     hg_sys_restore_signals(writing->signals);
 }
 
 void hg_log_writer_set_target(const struct hg_sink *sink) {
     uint64_t signals = hg_sys_block_signals();
-    if (lock(LAST_NS)) {
+    if (lock(WAIT_NS)) {
         hg_sink_drop(&g_writer.sink);
         g_writer.sink = *sink;
         g_writer.front_from = g_writer.front_to = 0;

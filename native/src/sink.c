@@ -12,8 +12,9 @@
 #include "sys_thread.h"
 #include "text.h"
 
-#define FIRST_PATIENCE_NS 100000000u
-#define SHARE_WAITED 16u
+#define FIRST_PATIENCE_NS 1000000000u
+#define PIPE_BYTES (1u << 20) /* what the kernel lets everybody have, unless told otherwise */
+#define SHARE_WAITED 2u
 #define HIGHEST_NUMBER 65536u
 #define MOST_REFUSALS 4u
 
@@ -36,6 +37,7 @@ bool hg_sink_use(struct hg_sink *sink, int fd) {
     sink->device = stat.st_dev;
     sink->inode = stat.st_ino;
     sink->since = clock_ns();
+    if (sink->kind == HG_SINK_PIPE) hg_sys_widen_pipe(fd, PIPE_BYTES);
     return sink->kind != HG_SINK_NONE;
 }
 

@@ -3,8 +3,8 @@
  * close it at any time and open something else under its number.
  *
  * So it is looked at before each use, and one that is no longer the file it was is left alone for
- * ever. Waiting for the other side is bounded: a tenth of a second, and beyond that a sixteenth of the
- * time. */
+ * ever. Waiting for the other side is bounded: a second, as a reader may only be starting, and beyond
+ * that half of the time. */
 #ifndef HG_SINK_H
 #define HG_SINK_H
 

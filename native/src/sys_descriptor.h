@@ -8,6 +8,8 @@
 int hg_sys_descriptor_flags(int fd);
 /* The same open file under the lowest free number from `least` on, closed by exec. */
 int hg_sys_duplicate(int fd, uint32_t least);
+/* Let a pipe hold so many bytes before its writers must wait; a wish. */
+void hg_sys_widen_pipe(int fd, uint32_t bytes);
 /* To a socket: what it takes at once, no signal. */
 long hg_sys_send(int fd, const void *buffer, size_t size);
 

@@ -70,8 +70,9 @@ class Parser:
         stack_end = np.append(lines.start, len(lines.text) - PAD)[behind]
         if not is_good.all():
             entries, stack_end = entries.take(is_good), stack_end[is_good]
+        rows = entries.line.copy()  # each section numbers its own anew
         for first, end in self._sections(lines):
-            chosen = slice(*np.searchsorted(entries.line, (first, end)))
+            chosen = slice(*np.searchsorted(rows, (first, end)))
             yield from self._section(lines, entries.take(chosen), stack_end[chosen])
         self.lines += len(lines)
 
