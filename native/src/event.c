@@ -6,6 +6,8 @@ void hg_events_start(void) { hg_store(&g_number, 0); }
 
 uint64_t hg_event_number(void) { return hg_add_shared(&g_number, 1) + 1; }
 
+uint64_t hg_event_last_number(void) { return hg_load(&g_number); }
+
 const char *hg_event_name(enum hg_call call) {
     static const char *const names[] = {
         [HG_CALL_MALLOC] = "malloc",

@@ -45,6 +45,9 @@ const char *hg_event_name(enum hg_call call);
 /* A number for an entry that is no call. */
 uint64_t hg_event_number(void);
 
+/* The one given out last. */
+uint64_t hg_event_last_number(void);
+
 /* When a recording starts. */
 void hg_events_start(void);
 

@@ -70,6 +70,14 @@ static void renew_maps(void) {
     hg_log_writer_end(&writing);
 }
 
+/* The first number that was surely given out after the clock was read just now, for the entry if no
+ * other came in between: a thread may have had its number for long before it ran again. */
+static uint64_t number_now(const struct hg_log_entry *entry) {
+    uint64_t last = hg_event_last_number();
+    if (last != entry->number) return last + 1;
+    return entry->old ? entry->old_number : entry->number;
+}
+
 /* A TIME line if one is due; its end. */
 static char *put_time(char *to, const struct hg_log_entry *entry) {
     uint64_t now = now_ns(), last = hg_load(&g_log.last_time);
@@ -77,7 +85,7 @@ static char *put_time(char *to, const struct hg_log_entry *entry) {
     to = hg_log_entry_put(to, "# TIME ");
     to = hg_log_entry_put_decimal(to, now);
     *to++ = ' ';
-    to = hg_log_entry_put_decimal(to, entry->old ? entry->old_number : entry->number);
+    to = hg_log_entry_put_decimal(to, number_now(entry));
     *to++ = ' ';
     to = hg_log_entry_put_decimal(to, entry->pid);
     *to++ = '\n';
