@@ -275,3 +275,21 @@ def test_entries_of_resting_threads_are_written_while_it_runs(tmp_path: Path) ->
         # A kill loses only what was not written yet, and by now that is nothing.
         running.send_signal(signal.SIGKILL)
     assert sum(entry.name == "malloc" for entry in process.calls) == 4 * ROUNDS + 1
+
+
+# ---- by the program itself
+
+
+def test_a_program_switches_its_log(bench: Bench, tmp_path: Path) -> None:
+    first, second = tmp_path / "first.log", tmp_path / "second.log"
+    run = bench.record(program("log_switching").argv((str(first), str(second))))
+    assert run.outcome.status == 0
+    process = only(parse(first.read_bytes()))
+    assert [entry.size for entry in process.calls if entry.name == "malloc"] == [2, 4]
+    parent, child = parse(second.read_bytes()).values()
+    assert [entry.size for entry in parent.calls if entry.name == "malloc"] == [5]
+    assert [entry.size for entry in child.calls if entry.name == "malloc"] == [6]
+    assert child.has_ended
+    assert not parent.has_ended
+    for each in (process, parent, child):
+        check_order(each)
