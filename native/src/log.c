@@ -29,30 +29,36 @@ static struct {
     int fd;         /* ... or where; -1: nothing */
 } g_wish = {.fd = -1};
 
+/* Where a thread writes its entries, and leaves them. */
+struct desk {
+    struct hg_log_ring ring;
+    char text[HG_LOG_ENTRY_MOST];
+};
+
 static struct {
-    struct hg_log_ring **rings; /* by shard number; NULL: no log yet */
-    uint64_t began;             /* when the first log of this process did */
-    uint64_t last_time;         /* of a TIME line, since then */
-    uint64_t all_until;         /* the youngest entry when all rings were last written out */
-    bool is_prompt; /* nobody looks after resting rings: each entry is written at once */
+    struct desk **desks; /* by shard number; NULL: no log yet */
+    uint64_t began;      /* when the first log of this process did */
+    uint64_t last_time;  /* of a TIME line, since then */
+    uint64_t all_until;  /* the youngest entry when all rings were last written out */
+    bool is_prompt;      /* nobody looks after resting rings: each entry is written at once */
     bool has_ended;
 } g_log;
 
 /* ---- rings --------------------------------------------------------------------------------------- */
 
-static struct hg_log_ring *ring_of(const struct hg_thread *thread) {
-    struct hg_log_ring **place = &g_log.rings[thread->shard_number];
+static struct desk *desk_of(const struct hg_thread *thread) {
+    struct desk **place = &g_log.desks[thread->shard_number];
     if (HG_LIKELY(*place != NULL)) return *place;
-    struct hg_log_ring *ring = hg_sys_map_private(sizeof *ring);
-    if (ring) hg_log_ring_start(ring);
-    hg_store_release(place, ring);
-    return ring;
+    struct desk *desk = hg_sys_map_private(sizeof *desk), *none = NULL;
+    /* A handler may have made one meanwhile. */
+    if (desk && !hg_swap(place, &none, desk)) hg_sys_unmap(desk, sizeof *desk);
+    return hg_load_acquire(place);
 }
 
 static void write_rings(struct hg_log_writing *writing) {
     for (uint32_t i = 0, n = hg_load(&g_header->shards); i < n; i++) {
-        struct hg_log_ring *ring = hg_load_acquire(&g_log.rings[i]);
-        if (ring) hg_log_writer_ring(writing, ring);
+        struct desk *desk = hg_load_acquire(&g_log.desks[i]);
+        if (desk) hg_log_writer_ring(writing, &desk->ring);
     }
 }
 
@@ -106,18 +112,12 @@ static void write_ring(struct hg_log_ring *ring, uint64_t number, enum hg_log_pa
     hg_log_writer_end(&writing);
 }
 
-/* Into the thread's ring; false: there is no room, and cannot be made. */
-static bool put(struct hg_log_ring *ring, const struct hg_log_entry *entry) {
-    size_t most = entry->depth ? HG_LOG_ENTRY_MOST : HG_LOG_ENTRY_BARE;
-    char *start = hg_log_ring_reserve(ring, most);
-    if (HG_UNLIKELY(!start)) {
-        write_ring(ring, entry->number, HG_LOG_WAIT);
-        start = hg_log_ring_reserve(ring, most);
-    }
-    if (HG_UNLIKELY(!start)) return false;
-    char *end = hg_log_entry_write(put_time(start, entry), entry);
-    hg_log_ring_put(ring, start, (size_t)(end - start));
-    return true;
+/* Into the ring; if that is full, after making room. */
+static void put(struct hg_log_ring *ring, const struct hg_log_entry *entry, char *text) {
+    size_t size = (size_t)(hg_log_entry_write(put_time(text, entry), entry) - text);
+    if (HG_LIKELY(hg_log_ring_put(ring, text, size))) return;
+    write_ring(ring, entry->number, HG_LOG_WAIT);
+    if (!hg_log_ring_put(ring, text, size)) hg_log_writer_drop(1);
 }
 
 static void walk(struct hg_log_entry *entry, const struct hg_event *event) {
@@ -130,8 +130,21 @@ static void walk(struct hg_log_entry *entry, const struct hg_event *event) {
     renew_maps();
 }
 
-/* An event that has no ring: it came from a signal handler inside a hook, or of a thread for which
- * there is no room. */
+/* An event of a hook that was entered: it meets no other of its thread, but for handlers'. */
+static void put_with_stack(struct desk *desk, struct hg_log_entry *entry,
+                           const struct hg_event *event) {
+    if (g_options.log_stacks) walk(entry, event);
+    if (HG_UNLIKELY(hg_log_ring_forget(&desk->ring))) hg_log_writer_drop(1);
+    put(&desk->ring, entry, desk->text);
+}
+
+/* One of a handler inside a hook uses the same ring. */
+static void put_nested(struct desk *desk, const struct hg_log_entry *entry) {
+    char text[HG_LOG_ENTRY_BARE];
+    put(&desk->ring, entry, text);
+}
+
+/* An event that has no ring: of a thread for which there is no room, or that is just being attached. */
 static void write_alone(const struct hg_log_entry *entry) {
     char text[HG_LOG_ENTRY_BARE];
     char *end = hg_log_entry_write(put_time(text, entry), entry);
@@ -141,31 +154,30 @@ static void write_alone(const struct hg_log_entry *entry) {
         hg_log_writer_drop(1);
         return;
     }
-    write_rings(&writing); /* the thread's own entries before this one, if it has any */
     if (!hg_log_writer_text(&writing, text, (size_t)(end - text))) hg_log_writer_drop(1);
     hg_log_writer_end(&writing);
 }
 
 void hg_log_write(const struct hg_event *event) {
-    if (HG_UNLIKELY(!g_log.rings)) return;
+    if (HG_UNLIKELY(!g_log.desks)) return;
     struct hg_log_entry entry = hg_log_entry_of(event);
     entry.pid = g_header->pid;
-    struct hg_log_ring *ring = event->thread ? ring_of(event->thread) : NULL;
-    if (HG_UNLIKELY(!ring)) {
+    struct desk *desk = tls_thread->record ? desk_of(tls_thread) : NULL;
+    if (HG_UNLIKELY(!desk)) {
         write_alone(&entry);
         return;
     }
-    if (g_options.log_stacks) walk(&entry, event);
-    if (HG_UNLIKELY(!put(ring, &entry))) hg_log_writer_drop(1);
-    bool is_half_full = hg_log_ring_used(ring) > HG_LOG_RING_BYTES / 2;
+    if (HG_LIKELY(event->thread)) put_with_stack(desk, &entry, event);
+    else put_nested(desk, &entry);
+    bool is_half_full = hg_log_ring_used(&desk->ring) > HG_LOG_RING_BYTES / 2;
     if (HG_UNLIKELY(g_log.is_prompt || is_half_full)) {
-        write_ring(ring, entry.number, g_log.is_prompt ? HG_LOG_WAIT : HG_LOG_TRY);
+        write_ring(&desk->ring, entry.number, g_log.is_prompt ? HG_LOG_WAIT : HG_LOG_TRY);
     }
 }
 
 void hg_log_flush(void) {
     struct hg_log_writing writing;
-    if (!g_log.rings || !hg_log_writer_begin(&writing, HG_LOG_WAIT)) return;
+    if (!g_log.desks || !hg_log_writer_begin(&writing, HG_LOG_WAIT)) return;
     write_rings(&writing);
     hg_log_writer_end(&writing);
 }
@@ -212,17 +224,17 @@ static bool find_target(struct hg_sink *sink) {
 
 /* ---- begin and end --------------------------------------------------------------------------------- */
 
-static bool have_rings(void) {
-    if (g_log.rings) return true;
+static bool have_desks(void) {
+    if (g_log.desks) return true;
     g_log.began = hg_clock_now();
-    g_log.rings = hg_sys_map_private(HG_MAX_SHARDS * sizeof *g_log.rings);
-    return g_log.rings && hg_log_writer_start();
+    g_log.desks = hg_sys_map_private(HG_MAX_SHARDS * sizeof *g_log.desks);
+    return g_log.desks && hg_log_writer_start();
 }
 
 /* The header, to a target that has just been set; then everything is logged. */
 static void begin(void) {
     struct hg_log_writing writing;
-    if (g_wish.is_off || !hg_log_writer_has_target() || !have_rings()) return;
+    if (g_wish.is_off || !hg_log_writer_has_target() || !have_desks()) return;
     if (hg_log_writer_begin(&writing, HG_LOG_WAIT)) {
         hg_log_writer_header(&writing);
         hg_log_writer_end(&writing);
@@ -259,22 +271,22 @@ void hg_log_set_fd(int fd) {
     g_wish.fd = fd;
     hg_log_flush();
     if (!hg_sink_use(&sink, fd)) hg_mode_watch(HG_WATCHER_LOG, false);
-    if (g_log.rings || have_rings()) hg_log_writer_set_target(&sink);
+    if (g_log.desks || have_desks()) hg_log_writer_set_target(&sink);
     begin();
 }
 
 /* What nobody takes any more. */
 static void lose_the_rest(void) {
     for (uint32_t i = 0, n = hg_load(&g_header->shards); i < n; i++) {
-        struct hg_log_ring *ring = hg_load_acquire(&g_log.rings[i]);
-        if (ring) hg_log_writer_discard(ring);
+        struct desk *desk = hg_load_acquire(&g_log.desks[i]);
+        if (desk) hg_log_writer_discard(&desk->ring);
     }
 }
 
 void hg_log_end(void) {
     struct hg_log_writing writing;
     bool is_on = hg_mode_watchers() & HG_WATCHER_LOG;
-    if (!g_log.rings || g_log.has_ended) return;
+    if (!g_log.desks || g_log.has_ended) return;
     g_log.has_ended = true;
     hg_mode_watch(HG_WATCHER_LOG, false);
     if (!hg_log_writer_begin(&writing, HG_LOG_LAST)) return;

@@ -1,48 +1,77 @@
 #include "log_ring.h"
 
-#define SIZE HG_LOG_RING_BYTES
+#define SIZE ((uint64_t)HG_LOG_RING_BYTES)
 
+/* A mark is one word, so that it moves at once: below, the position up to which entries were put;
+ * above, how many bytes of the lap before are filled, 0 if all are. */
+#define POSITION_BITS 48u
+#define POSITION_MASK ((UINT64_C(1) << POSITION_BITS) - 1)
+
+static uint64_t position_of(uint64_t mark) { return mark & POSITION_MASK; }
+static uint64_t filled_before(uint64_t mark) { return mark >> POSITION_BITS; }
 static uint64_t end_of_lap(uint64_t position) { return (position / SIZE + 1) * SIZE; }
 
-/* Where an entry of that size would start. */
-static uint64_t start_of(uint64_t head, size_t size) {
-    uint64_t end = end_of_lap(head);
-    return end - head < size ? end : head;
+/* The mark behind an entry of that size, which starts at *start. */
+static uint64_t mark_behind(uint64_t mark, size_t size, uint64_t *start) {
+    uint64_t position = position_of(mark), end = end_of_lap(position), filled = filled_before(mark);
+    bool fits = end - position >= size;
+    *start = fits ? position : end;
+    if (!fits) filled = position % SIZE;
+    else if (position + size == end) filled = 0; /* the mark is in the next lap then */
+    return (*start + size) | filled << POSITION_BITS;
 }
 
-char *hg_log_ring_reserve(struct hg_log_ring *ring, size_t size) {
-    uint64_t start = start_of(ring->head, size);
-    if (start + size - hg_load_acquire(&ring->tail) > SIZE) return NULL;
-    return ring->bytes + start % SIZE;
+/* A handler may claim more at any instant; once all that is claimed is shown, it shows its own. */
+static void show(struct hg_log_ring *ring) {
+    uint64_t mark;
+    do {
+        mark = hg_load(&ring->claimed);
+        hg_store_release(&ring->shown, mark);
+        hg_in_order();
+    } while (hg_load(&ring->claimed) != mark);
 }
 
-void hg_log_ring_put(struct hg_log_ring *ring, const char *entry, size_t size) {
-    uint64_t head = ring->head, offset = (uint64_t)(entry - ring->bytes);
-    uint64_t start = offset == head % SIZE ? head : end_of_lap(head);
-    if (start != head) hg_store(&ring->skip, head);
-    /* A handler may have jumped out right here, and the entry that was to be skipped to never came. */
-    else if (hg_load(&ring->skip) == head) hg_store(&ring->skip, UINT64_MAX);
-    hg_in_order();
-    hg_store_release(&ring->head, start + size);
+bool hg_log_ring_put(struct hg_log_ring *ring, const char *entry, size_t size) {
+    uint64_t claimed, start, mark;
+    bool is_outermost;
+    do {
+        claimed = hg_load(&ring->claimed);
+        hg_in_order();
+        is_outermost = claimed == hg_load(&ring->shown);
+        mark = mark_behind(claimed, size, &start);
+        if (start + size - hg_load_acquire(&ring->tail) > SIZE) return false;
+    } while (!hg_swap(&ring->claimed, &claimed, mark));
+    __builtin_memcpy(ring->bytes + start % SIZE, entry, size);
+    if (is_outermost) show(ring);
+    return true;
 }
 
-/* Where the next piece starts. */
-static uint64_t first_of(const struct hg_log_ring *ring, uint64_t head) {
-    uint64_t tail = hg_load(&ring->tail);
-    bool is_at_skip = tail != head && tail == hg_load(&ring->skip);
-    return is_at_skip ? end_of_lap(tail) : tail;
+bool hg_log_ring_forget(struct hg_log_ring *ring) {
+    uint64_t claimed = hg_load(&ring->claimed), shown = hg_load(&ring->shown);
+    return claimed != shown && hg_swap(&ring->claimed, &claimed, shown);
+}
+
+/* Where the next piece starts and ends. */
+static uint64_t piece(const struct hg_log_ring *ring, uint64_t *end) {
+    uint64_t mark = hg_load_acquire(&ring->shown), to = position_of(mark);
+    uint64_t from = hg_load(&ring->tail), filled = filled_before(mark);
+    if (from / SIZE < to / SIZE && filled && from % SIZE >= filled) from = end_of_lap(from);
+    *end = to;
+    if (from / SIZE < to / SIZE) *end = from / SIZE * SIZE + (filled ? filled : SIZE);
+    return from;
 }
 
 size_t hg_log_ring_next(const struct hg_log_ring *ring, const char **text) {
-    uint64_t head = hg_load_acquire(&ring->head);
-    uint64_t from = first_of(ring, head), to = end_of_lap(from), skip = hg_load(&ring->skip);
-    if (head < to) to = head;
-    if (skip > from && skip < to) to = skip;
+    uint64_t end, from = piece(ring, &end);
     *text = ring->bytes + from % SIZE;
-    return (size_t)(to - from);
+    return (size_t)(end - from);
 }
 
 void hg_log_ring_take(struct hg_log_ring *ring, size_t size) {
-    uint64_t from = first_of(ring, hg_load_acquire(&ring->head));
+    uint64_t end, from = piece(ring, &end);
     hg_store_release(&ring->tail, from + size);
+}
+
+uint64_t hg_log_ring_used(const struct hg_log_ring *ring) {
+    return position_of(hg_load(&ring->shown)) - hg_load(&ring->tail);
 }

@@ -2,6 +2,7 @@
 
 #include "mode.h"
 #include "thread.h"
+#include "usable.h"
 
 /* Each reset begins a new window, so that an event that is being counted meanwhile goes to one of
  * them as a whole. (Unless it takes as long as seven resets.) */
@@ -44,16 +45,9 @@ void hg_statistics_count(const struct hg_event *event) {
     move(&counts->requested, got->block ? got->requested : 0, old->block ? old->requested : 0);
 }
 
-/* The highest total of usable bytes since the start. */
-static int64_t usable_peak(int64_t in_use) {
-    bool is_known = hg_mode_is_light();
-    int64_t peak = is_known ? (int64_t)hg_load(&g_header->peak_bytes) : 0;
-    return peak > in_use ? peak : in_use;
-}
-
-static int64_t requested_peak(int64_t in_use) {
-    int64_t peak = (int64_t)hg_load(&g_header->peak_bytes);
-    return peak > in_use ? peak : in_use;
+/* A peak that is noted when the total falls from it may be below what is in use now. */
+static int64_t peak_of(uint64_t noted, int64_t in_use) {
+    return (int64_t)noted > in_use ? (int64_t)noted : in_use;
 }
 
 static struct heapglass_bytes bytes_of(uint64_t allocated, uint64_t freed) {
@@ -67,14 +61,15 @@ static struct heapglass_counts since_start(void) {
         .deallocations = totals.frees,
         .usable = bytes_of(totals.usable_allocated, totals.usable_freed),
     };
-    counts.usable.peak = usable_peak(counts.usable.in_use);
+    uint64_t peak = hg_load(&g_header->peak_bytes), usable = hg_usable_peak();
+    counts.usable.peak = peak_of(hg_mode_is_light() ? peak : usable, counts.usable.in_use);
     /* A light recording does not know what was asked for of a block that is freed. */
     if (hg_mode_is_light()) {
         counts.requested.allocated = totals.bytes_allocated;
         return counts;
     }
     counts.requested = bytes_of(totals.bytes_allocated, totals.bytes_freed);
-    counts.requested.peak = requested_peak(counts.requested.in_use);
+    counts.requested.peak = peak_of(peak, counts.requested.in_use);
     return counts;
 }
 
