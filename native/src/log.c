@@ -22,12 +22,15 @@
 #define TIME_STEP_NS 1000000u
 #define MOST_BEHIND 100000u /* entries, that one may wait for while younger ones are written */
 
-/* What outlives a fork: the program's wishes hold for its children. */
+/* What outlives a fork: the program's wishes, and the descriptor that the log went to, hold for its
+ * children. By then another file may be under that number, so it must still be the same. */
 static struct {
-    bool was_asked; /* the program said something about the log */
-    bool is_off;    /* ... that it wants none */
-    int fd;         /* ... or where; -1: nothing */
-} g_wish = {.fd = -1};
+    bool is_off;     /* the program wants none */
+    bool has_chosen; /* ... or says where, whatever the options are */
+    bool is_known;   /* what follows is */
+    int fd;
+    uint64_t device, inode;
+} g_wish;
 
 /* Where a thread writes its entries, and leaves them. */
 struct desk {
@@ -211,15 +214,28 @@ static bool open_named(struct hg_sink *sink) {
     return false;
 }
 
+static bool use(struct hg_sink *sink, int fd) {
+    g_wish.is_known = hg_sink_use(sink, fd);
+    g_wish.fd = fd;
+    g_wish.device = sink->device;
+    g_wish.inode = sink->inode;
+    return g_wish.is_known;
+}
+
+/* In a child: where its parent's went. */
+static bool use_again(struct hg_sink *sink) {
+    return g_wish.is_known && hg_sink_use(sink, g_wish.fd) && sink->device == g_wish.device &&
+           sink->inode == g_wish.inode;
+}
+
 static bool find_target(struct hg_sink *sink) {
-    if (g_wish.fd >= 0) return hg_sink_use(sink, g_wish.fd);
-    if (g_options.log_fd >= 0) {
-        if (hg_sink_use(sink, g_options.log_fd)) return true;
-        if (!g_options.quiet) HG_SAY("HEAPGLASS_LOG_FD is not open for writing; there is no log");
-        return false;
-    }
-    if (*g_options.log) return open_named(sink);
-    return hg_sink_use(sink, USUAL_FD);
+    bool is_named = *g_options.log && g_options.log_fd < 0;
+    if (is_named && !g_wish.has_chosen) return open_named(sink);
+    if (g_header->flags & HG_FLAG_FORKED) return use_again(sink);
+    if (g_options.log_fd < 0) return use(sink, USUAL_FD);
+    if (use(sink, g_options.log_fd)) return true;
+    if (!g_options.quiet) HG_SAY("HEAPGLASS_LOG_FD is not open for writing; there is no log");
+    return false;
 }
 
 /* ---- begin and end --------------------------------------------------------------------------------- */
@@ -254,8 +270,9 @@ void hg_log_start(void) {
 
 void hg_log_enable(bool is_wanted) {
     if (g_log.has_ended) return;
-    g_wish.was_asked = true;
     g_wish.is_off = !is_wanted;
+    bool is_on = hg_mode_watchers() & HG_WATCHER_LOG;
+    if (is_wanted == is_on) return;
     if (is_wanted) {
         begin();
         return;
@@ -267,11 +284,10 @@ void hg_log_enable(bool is_wanted) {
 void hg_log_set_fd(int fd) {
     struct hg_sink sink;
     if (g_log.has_ended) return;
-    g_wish.was_asked = true;
-    g_wish.fd = fd;
+    g_wish.has_chosen = true;
     hg_log_flush();
-    if (!hg_sink_use(&sink, fd)) hg_mode_watch(HG_WATCHER_LOG, false);
-    if (g_log.desks || have_desks()) hg_log_writer_set_target(&sink);
+    if (!use(&sink, fd)) hg_mode_watch(HG_WATCHER_LOG, false);
+    if (have_desks()) hg_log_writer_set_target(&sink);
     begin();
 }
 

@@ -1,11 +1,11 @@
 /* What programs do to the descriptor of a log, by the first argument; then the same work as ever.
  *
- * reuse FILE: put a file of its own in its place.  close: close every descriptor but the first three.
+ * reuse FILE: put a file of its own in its place, also for a child.  close: close every descriptor but the first three.
  * limit: let no file grow any more.  leave FILE: go there, as root for good and as nobody. */
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "site.h"
 
@@ -48,6 +48,11 @@ int main(int argc, char **argv) {
     if (!strcmp(what, "limit")) limit();
     if (!strcmp(what, "leave")) leave(argv[2]);
     site_work();
+    if (!strcmp(what, "reuse") && fork() == 0) {
+        site_work();
+        _exit(0);
+    }
+    wait(NULL);
     say("done");
     return 4;
 }
