@@ -18,6 +18,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 IN_PACKAGE = "heapglass/_native"
+HEADERS = ("include/heapglass.h", "include/format.h", "include/malloc-stat/api.h")
 
 
 class NativeLibrary(BuildHookInterface):  # type: ignore[type-arg]
@@ -34,7 +35,7 @@ class NativeLibrary(BuildHookInterface):  # type: ignore[type-arg]
         self._scratch = Path(tempfile.mkdtemp(prefix="heapglass-"))
         out = self._scratch / "out"
         self._build(out, self._scratch / "objects")
-        for file in ("libheapglass.so", "driver", "include/heapglass.h", "include/format.h"):
+        for file in ("libheapglass.so", "driver", *HEADERS):
             build_data["force_include"][str(out / file)] = f"{IN_PACKAGE}/{file}"
 
     def finalize(self, version: str, _build_data: dict[str, Any], _artifact_path: str) -> None:
@@ -57,15 +58,16 @@ def _compile(native: Path, out: Path) -> None:
     if compiler is None:
         raise SystemExit("heapglass: no C compiler found: install gcc, or name one with CC=")
     sources = [str(path) for path in sorted(native.glob("src/**/*.[cS]"))]
-    (out / "include").mkdir(parents=True, exist_ok=True)
+    out.mkdir(parents=True, exist_ok=True)
     target = ["-o", str(out / "libheapglass.so")]
     prefix = f"-ffile-prefix-map={native}=native"
     _run([compiler, "@compile.flags", prefix, *sources, "@link.flags", *target], native)
     driver = [str(path) for path in sorted(native.glob("driver/*.c"))]
     target = ["-fno-builtin", "-pie", "-o", str(out / "driver")]
     _run([compiler, "@compile.flags", prefix, *driver, *target], native)
-    for header in ("heapglass.h", "format.h"):
-        shutil.copy(native / "include" / header, out / "include")
+    for header in HEADERS:
+        (out / header).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(native / header, out / header)
 
 
 def _run(command: list[str], directory: Path) -> None:

@@ -75,7 +75,7 @@ TRANSFER = re.compile(r"(j\w+|call|ret)\b")
 # A hook in another one's place must be jumped to: called, it would find that one's frame.
 HOOKS = "malloc calloc aligned_alloc memalign valloc pvalloc posix_memalign realloc free".split()
 STAND_INS = frozenset(
-    prefix + name for name in HOOKS for prefix in ("exact_", "hg_slow_", "hg_other_")
+    prefix + name for name in HOOKS for prefix in ("exact_", "hg_slow_", "hg_other_", "hg_watched_")
 ) | {
     "record_late",
     "record_generally",

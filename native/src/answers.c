@@ -2,6 +2,7 @@
 
 #include "clock.h"
 #include "frame_text.h"
+#define HEAPGLASS_TYPES_ONLY
 #include "heapglass.h"
 #include "live_table.h"
 #include "mode.h"

@@ -9,6 +9,7 @@
 #include "functions.h"
 #include "leaks.h"
 #include "ledger.h"
+#include "log.h"
 #include "marks.h"
 #include "mode.h"
 #include "modules.h"
@@ -23,8 +24,10 @@
 #include "sites.h"
 #include "snapshots.h"
 #include "stacks.h"
+#include "statistics.h"
 #include "sys.h"
 #include "text.h"
+#include "trace.h"
 #include "usable.h"
 #include "visible.h"
 
@@ -141,6 +144,8 @@ static bool start_tables(void) {
     hg_peak_start();
     hg_usable_start();
     hg_visible_start();
+    hg_events_start();
+    hg_statistics_start();
     hg_functions_start();
     return hg_mode_start() && hg_stacks_start() && hg_sites_start() && hg_threads_start() &&
            hg_ledger_start(hg_real_granule_shift()) && hg_snapshots_start() && hg_modules_start() &&
@@ -208,6 +213,8 @@ static void start(void) {
         else started = start_recording();
         g_was_recording |= started;
     }
+    if (started) hg_log_start();
+    if (started) hg_trace_start();
     hg_store_release(&gate()->phase, started ? RECORDING : OFF);
     hg_mode_begin(started);
     if (started) hg_add_shared(&g_header->losses[HG_LOSS_EARLY], hg_exchange(&gate()->early, 0));
@@ -269,6 +276,10 @@ static bool is_nested(struct hg_thread *thread, const struct hg_frame *frame) {
     return is_own_call(thread, frame) ? sp < entered : sp + SIGNAL_FRAME_LEAST <= entered;
 }
 
+bool hg_lifecycle_is_allocators(const struct hg_frame *frame) {
+    return is_own_call(tls_thread, frame);
+}
+
 static void count_nested(struct hg_thread *thread, const struct hg_frame *frame, bool allocates) {
     if (is_own_call(thread, frame)) return;
     /* Shared: this handler may itself be interrupted by another. */
@@ -318,8 +329,8 @@ struct hg_thread *hg_lifecycle_enter_slow(const struct hg_frame *frame, bool all
 
 /* ---- the end ---------------------------------------------------------------------------------- */
 
-/* Run `last` as this thread's own event, so that it cannot meet itself. */
-static void take_last_snapshot(void) {
+/* As this thread's own event, so that it cannot meet itself. */
+static void take_snapshot(void) {
     struct hg_thread *thread = tls_thread;
     if (hg_thread_state(thread) != HG_THREAD_READY) return;
     uint64_t now = hg_clock_now();
@@ -331,12 +342,22 @@ static void take_last_snapshot(void) {
     hg_thread_be(thread, HG_THREAD_READY, 0);
 }
 
+void hg_lifecycle_snapshot(void) {
+    if (hg_thread_state(tls_thread) == HG_THREAD_UNKNOWN) {
+        uint64_t signals = hg_sys_block_signals();
+        join(true);
+        hg_sys_restore_signals(signals);
+    }
+    take_snapshot();
+}
+
 void hg_lifecycle_exiting(int status) {
     /* A vfork child shares our memory but is not us. */
     if (!hg_lifecycle_is_recording() || hg_sys_pid() != g_header->pid) return;
     hg_outputs_finish();
-    take_last_snapshot();
+    take_snapshot();
     hg_leaks_report();
+    hg_log_end();
     hg_store(&g_header->exit_status, (uint32_t)status & 0xff);
     hg_store(&g_header->end_ns, hg_clock_now());
     hg_store_release(&g_header->state, HG_STATE_EXITED);
@@ -346,7 +367,8 @@ void hg_lifecycle_exiting(int status) {
 void hg_lifecycle_execing(void) {
     if (!hg_lifecycle_is_recording() || hg_sys_pid() != g_header->pid) return;
     hg_outputs_finish();
-    take_last_snapshot();
+    take_snapshot();
+    hg_log_flush();
     hg_store(&g_header->end_ns, hg_clock_now());
     hg_store_release(&g_header->state, HG_STATE_EXEC);
 }

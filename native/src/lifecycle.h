@@ -21,6 +21,12 @@ struct hg_thread *hg_lifecycle_enter_slow(const struct hg_frame *frame, bool all
 /* Start a recording if that is due; true while this process is being recorded. */
 bool hg_lifecycle_start(void);
 
+/* While being recorded: take a snapshot on behalf of the calling thread. */
+void hg_lifecycle_snapshot(void);
+
+/* Whether a call that could not enter was made by the real allocator, while it runs, for itself. */
+bool hg_lifecycle_is_allocators(const struct hg_frame *frame);
+
 /* True while this process is being recorded. */
 bool hg_lifecycle_is_recording(void);
 

@@ -1,5 +1,6 @@
 #include "light.h"
 
+#include "budget.h"
 #include "filter.h"
 #include "light_way.h"
 #include "mode.h"
@@ -7,6 +8,7 @@
 #include "real.h"
 #include "release.h"
 #include "sampled.h"
+#include "watched.h"
 
 /* ---- the slow door: the block is taken, or may be known, or the thread is new ------------------- */
 
@@ -16,7 +18,7 @@ static bool is_passed_on(uint32_t mode) { return mode == HG_MODE_PAUSED || mode 
  * allocator may call itself through us, nobody can tell.) */
 static struct hg_thread *countable(void) {
     struct hg_thread *thread = tls_thread;
-    uint32_t mode = hg_mode();
+    uint32_t mode = hg_mode_beneath();
     bool is_counted = mode == HG_MODE_SAMPLED || mode == HG_MODE_CROWDED;
     return is_counted && thread->record ? thread : NULL;
 }
@@ -33,7 +35,7 @@ static void count_nested_free(void *block) {
 
 void hg_light_report(struct hg_thread *thread, const struct hg_frame *frame, void *block,
                      size_t size) {
-    uint32_t mode = hg_mode();
+    uint32_t mode = hg_mode_beneath();
     if (!thread) {
         if (block) count_nested(block, size);
         return;
@@ -44,15 +46,25 @@ void hg_light_report(struct hg_thread *thread, const struct hg_frame *frame, voi
     hg_recorder_leave(thread);
 }
 
-/* Paused, in a recording that is exact otherwise: what is known still is freed. */
-static void free_known(struct hg_thread *thread, const struct hg_frame *frame, void *block) {
-    struct hg_taken taken = hg_recorder_take(thread, block);
-    if (taken.block.site) hg_recorder_freed(thread, frame, block, &taken);
+struct hg_taken hg_light_take(struct hg_thread *thread, void *block) {
+    return hg_mode_is_light() ? hg_sampled_take(thread, block) : hg_recorder_take(thread, block);
+}
+
+void hg_light_freed(struct hg_thread *thread, const struct hg_frame *frame, void *block,
+                    const struct hg_taken *taken) {
+    /* Paused, in a recording that is exact otherwise: what is known still is freed. */
+    bool is_counted = taken->block.site || hg_mode_is_exact(hg_mode_beneath());
+    if (hg_mode_is_light()) {
+        if (HG_UNLIKELY(hg_modules_is_loader(frame->pc))) hg_modules_check_unloaded();
+        hg_sampled_freed(thread, block, taken);
+    } else if (is_counted) {
+        hg_recorder_freed(thread, frame, block, taken);
+    }
 }
 
 void hg_light_release(void *block, const struct hg_frame *frame) {
     if (!block || hg_real_is_arena(block)) return;
-    if (hg_mode_is_exact(hg_mode())) {
+    if (hg_mode_is_exact(hg_mode_beneath())) {
         hg_release(block, frame);
         return;
     }
@@ -62,8 +74,10 @@ void hg_light_release(void *block, const struct hg_frame *frame) {
         g_real.free(block);
         return;
     }
-    if (hg_mode_is_light()) hg_sampled_freeing(thread, frame, block);
-    else free_known(thread, frame, block);
+    uint64_t begun = hg_budget_begin(thread);
+    struct hg_taken taken = hg_light_take(thread, block);
+    hg_light_freed(thread, frame, block, &taken);
+    hg_budget_end(begun);
     hg_thread_become(thread, HG_THREAD_IN_ALLOCATOR);
     g_real.free(block);
     hg_recorder_leave(thread);
@@ -77,20 +91,17 @@ void hg_slow_free(void *block) {
 
 /* ---- realloc -------------------------------------------------------------------------------------- */
 
-static struct hg_taken take(struct hg_thread *thread, void *block) {
-    return hg_mode_is_light() ? hg_sampled_take(thread, block) : hg_recorder_take(thread, block);
-}
-
-/* What became of `from`, known or not, in a recording that is exact but for pauses. */
+/* In a recording that is exact but for pauses. */
 static void report_resized(struct hg_thread *thread, const struct hg_frame *frame, void *from,
                            const struct hg_taken *taken, void *to, size_t size) {
-    if (hg_mode_is_exact(hg_mode()) && taken->block.site && to) {
+    bool is_exact = hg_mode_is_exact(hg_mode_beneath());
+    if (is_exact && taken->block.site && to) {
         hg_recorder_resized(thread, frame, from, taken, to, size);
         return;
     }
-    if (taken->block.site && (to || !size)) hg_recorder_freed(thread, frame, from, taken);
+    if (to || !size) hg_light_freed(thread, frame, from, taken);
     else if (taken->block.site) hg_recorder_kept(thread, from, taken);
-    if (to && hg_mode_is_exact(hg_mode())) hg_recorder_allocated(thread, frame, to, size);
+    if (to && is_exact) hg_recorder_allocated(thread, frame, to, size);
 }
 
 static void report_resized_light(struct hg_thread *thread, const struct hg_frame *frame, void *from,
@@ -104,6 +115,12 @@ static void report_resized_light(struct hg_thread *thread, const struct hg_frame
     else hg_sampled_freed(thread, from, taken);
 }
 
+void hg_light_resized(struct hg_thread *thread, const struct hg_frame *frame, void *from,
+                      const struct hg_taken *taken, void *to, size_t size) {
+    if (hg_mode_is_light()) report_resized_light(thread, frame, from, taken, to, size);
+    else report_resized(thread, frame, from, taken, to, size);
+}
+
 static void *resize(void *from, size_t size, const struct hg_frame *frame) {
     struct hg_thread *thread = hg_recorder_enter(frame, true);
     if (!thread) {
@@ -112,11 +129,10 @@ static void *resize(void *from, size_t size, const struct hg_frame *frame) {
         if (to) count_nested(to, size);
         return to;
     }
-    struct hg_taken taken = take(thread, from);
+    struct hg_taken taken = hg_light_take(thread, from);
     hg_thread_become(thread, HG_THREAD_IN_ALLOCATOR);
     void *to = g_real.realloc(from, size);
-    if (hg_mode_is_light()) report_resized_light(thread, frame, from, &taken, to, size);
-    else report_resized(thread, frame, from, &taken, to, size);
+    hg_light_resized(thread, frame, from, &taken, to, size);
     hg_recorder_leave(thread);
     return to;
 }
@@ -168,6 +184,11 @@ HG_INLINE void *end_carefully(struct hg_thread *thread, void *block, size_t size
     return block;
 }
 
+/* The call that starts the recording may turn out to be watched. */
+static bool may_be_watched(uint32_t mode) {
+    return mode == HG_MODE_WATCHED || mode == HG_MODE_UNSTARTED;
+}
+
 /* What an allocating hook jumps to. The crowd's form minds everything: see light_way.h. `usable` is what
  * is known of that before, or 0. */
 #define ALLOCATE(name, parameters, arguments, bytes, usable)                    \
@@ -194,6 +215,7 @@ HG_INLINE void *end_carefully(struct hg_thread *thread, void *block, size_t size
         if (mode == HG_MODE_CROWDED) return crowd_##name arguments;             \
         if (mode == HG_MODE_CAREFUL) return careful_##name arguments;           \
         if (is_passed_on(mode)) return g_real.name arguments;                   \
+        if (may_be_watched(mode)) return hg_watched_##name arguments;           \
         return hg_slow_##name arguments;                                        \
     }
 
@@ -225,6 +247,7 @@ int hg_other_posix_memalign(void **out, size_t alignment, size_t size) {
     uint32_t mode = hg_mode();
     if (mode == HG_MODE_CROWDED) return hg_light_posix_memalign(out, alignment, size);
     if (is_passed_on(mode)) return g_real.posix_memalign(out, alignment, size);
+    if (may_be_watched(mode)) return hg_watched_posix_memalign(out, alignment, size);
     return hg_slow_posix_memalign(out, alignment, size);
 }
 
@@ -284,6 +307,7 @@ void hg_other_free(void *block) {
     if (mode == HG_MODE_CROWDED) crowd_free(block);
     else if (mode == HG_MODE_CAREFUL) careful_free(block);
     else if (mode == HG_MODE_OFF) release_unknown(block);
+    else if (mode == HG_MODE_WATCHED) hg_watched_free(block);
     else if (mode == HG_MODE_PAUSED && !may_be_known(block)) g_real.free(block);
     else hg_slow_free(block);
 }
@@ -308,6 +332,7 @@ void *hg_light_realloc(void *from, size_t size) {
 void *hg_other_realloc(void *from, size_t size) {
     uint32_t mode = hg_mode();
     if (mode == HG_MODE_CROWDED) return hg_light_realloc(from, size);
+    if (may_be_watched(mode)) return hg_watched_realloc(from, size);
     bool is_paused = mode == HG_MODE_PAUSED;
     bool is_unknown = is_paused && (!from || !may_be_known(from));
     if (is_unknown || (mode == HG_MODE_OFF && !hg_real_is_arena(from))) {

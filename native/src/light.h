@@ -49,4 +49,13 @@ void hg_light_report(struct hg_thread *thread, const struct hg_frame *frame, voi
 /* A whole free. */
 void hg_light_release(void *block, const struct hg_frame *frame);
 
+/* The parts of one: `block` is about to be given to the real free or realloc, ... */
+struct hg_taken hg_light_take(struct hg_thread *thread, void *block);
+/* ... which freed it, */
+void hg_light_freed(struct hg_thread *thread, const struct hg_frame *frame, void *block,
+                    const struct hg_taken *taken);
+/* ... or made `to` of it, or, if that is NULL and `size` is not 0, failed. */
+void hg_light_resized(struct hg_thread *thread, const struct hg_frame *frame, void *from,
+                      const struct hg_taken *taken, void *to, size_t size);
+
 #endif

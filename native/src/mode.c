@@ -56,6 +56,35 @@ static uint32_t exact_word(void) {
     return hg_load(&g_is_other_way_open) ? HG_MODE_OTHER : HG_MODE_GENERAL;
 }
 
+static uint32_t word_now(void) {
+    uint32_t beneath = hg_load_acquire(&g_mode.beneath);
+    bool is_off = beneath == HG_MODE_UNSTARTED || beneath == HG_MODE_OFF;
+    return hg_load_acquire(&g_mode.watchers) && !is_off ? HG_MODE_WATCHED : beneath;
+}
+
+/* After any change of what the word is made of. Whoever stores it looks again afterwards, so that the
+ * last of several has seen what all of them did. */
+static void publish(void) {
+    uint32_t word;
+    do {
+        word = word_now();
+        __atomic_store_n(&g_mode.word, word, __ATOMIC_SEQ_CST);
+    } while (word != word_now());
+}
+
+/* Change how events are recorded, if it is still `before`. */
+static bool swap_beneath(uint32_t before, uint32_t after) {
+    bool is_done = hg_swap(&g_mode.beneath, &before, after);
+    publish();
+    return is_done;
+}
+
+void hg_mode_watch(enum hg_watcher watcher, bool is_wanted) {
+    if (is_wanted) __atomic_fetch_or(&g_mode.watchers, (uint32_t)watcher, __ATOMIC_SEQ_CST);
+    else __atomic_fetch_and(&g_mode.watchers, ~(uint32_t)watcher, __ATOMIC_SEQ_CST);
+    publish();
+}
+
 /* The shortest way of sampling is where a block's usable size is the word in front of it. */
 static uint32_t word_for(uint32_t shift) {
     if (!hg_mode_is_light()) return exact_word();
@@ -97,14 +126,15 @@ void hg_mode_begin(bool is_recording) {
         if (g_options.paused) hg_store(&g_header->paused_since, hg_clock_now() + 1);
         if (!hg_mode_is_exact(word)) note(word, HG_CHANGE_START, 0);
     }
-    hg_store_release(&g_mode.word, word);
+    hg_store_release(&g_mode.beneath, word);
+    publish();
 }
 
 /* Wherever it says `from`. */
 static void replace(uint32_t from, uint32_t to) {
-    uint32_t normal = from, word = from;
+    uint32_t normal = from;
     hg_swap(&g_modes.normal, &normal, to);
-    hg_swap(&g_mode.word, &word, to);
+    swap_beneath(from, to);
 }
 
 void hg_mode_crowd(void) {
@@ -121,29 +151,28 @@ void hg_mode_change(uint32_t shift, enum hg_change_reason reason, uint32_t cost_
     uint32_t before = hg_load(&g_modes.normal), after = word_for(shift);
     hg_sampler_use(shift);
     hg_store(&g_modes.normal, after);
-    hg_swap(&g_mode.word, &before, after); /* not if it is PAUSED */
-    note(hg_mode(), reason, cost_ppm);
+    swap_beneath(before, after); /* not if it is PAUSED */
+    note(hg_mode_beneath(), reason, cost_ppm);
 }
 
 /* ---- pauses --------------------------------------------------------------------------------------- */
 
 void hg_mode_pause(void) {
-    uint32_t word = hg_mode();
+    uint32_t word = hg_mode_beneath();
     if (word == HG_MODE_PAUSED) return;
     if (!hg_mode_is_light()) {
         start_filter();
         hg_filter_see_shadow();
     }
-    if (!hg_swap(&g_mode.word, &word, HG_MODE_PAUSED)) return;
+    if (!swap_beneath(word, HG_MODE_PAUSED)) return;
     hg_store(&g_header->paused_since, hg_clock_now() + 1);
     note(HG_MODE_PAUSED, HG_CHANGE_ASKED, 0);
 }
 
 void hg_mode_resume(void) {
-    uint32_t paused = HG_MODE_PAUSED;
     uint64_t since = hg_load(&g_header->paused_since);
-    if (!hg_swap(&g_mode.word, &paused, hg_load(&g_modes.normal))) return;
+    if (!swap_beneath(HG_MODE_PAUSED, hg_load(&g_modes.normal))) return;
     hg_store(&g_header->paused_since, 0);
     if (since) hg_add_shared(&g_header->paused_ns, hg_clock_now() - (since - 1));
-    note(hg_mode(), HG_CHANGE_ASKED, 0);
+    note(hg_mode_beneath(), HG_CHANGE_ASKED, 0);
 }

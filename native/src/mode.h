@@ -13,18 +13,33 @@ enum hg_mode_word {
     HG_MODE_UNSTARTED = 0,
     HG_MODE_THOROUGH = 4, /* exact or sampled, each event through the slow door: see light.h */
     HG_MODE_OFF = 5,
-    HG_MODE_CAREFUL = 7, /* sampled, above an allocator that may call itself through us */
-    HG_MODE_CROWDED = 6, /* sampled, where there is more to mind than one thread's samples */
-    HG_MODE_OTHER = 8,   /* exact, by the short way of other allocators than glibc's */
-    HG_MODE_GENERAL = 9, /* exact, but no event may take a short way */
+    HG_MODE_CAREFUL = 7,  /* sampled, above an allocator that may call itself through us */
+    HG_MODE_CROWDED = 6,  /* sampled, where there is more to mind than one thread's samples */
+    HG_MODE_OTHER = 8,    /* exact, by the short way of other allocators than glibc's */
+    HG_MODE_GENERAL = 9,  /* exact, but no event may take a short way */
+    HG_MODE_WATCHED = 10, /* someone is told of each call: see watched.h */
+};
+
+/* Who wants to be told of each call, with its name: bits of one word. */
+enum hg_watcher {
+    HG_WATCHER_LOG = 1,
+    HG_WATCHER_TRACE = 2,
+    HG_WATCHER_STATISTICS = 4,
 };
 
 struct hg_mode_page {
     uint32_t word;
+    uint32_t beneath;  /* what the word is but for watchers: how events are recorded */
+    uint32_t watchers; /* enum hg_watcher, a set */
 } __attribute__((aligned(HG_PAGE)));
 HG_GLOBAL struct hg_mode_page g_mode;
 
 HG_INLINE uint32_t hg_mode(void) { return hg_glance(&g_mode.word); }
+
+/* How events are recorded, watched or not: never WATCHED. */
+HG_INLINE uint32_t hg_mode_beneath(void) { return hg_glance(&g_mode.beneath); }
+
+HG_INLINE uint32_t hg_mode_watchers(void) { return hg_glance(&g_mode.watchers); }
 
 HG_INLINE bool hg_mode_is_exact(uint32_t word) {
     return word == HG_MODE_EXACT || word == HG_MODE_OTHER || word == HG_MODE_GENERAL;
@@ -51,6 +66,9 @@ void hg_mode_crowd(void);
 
 /* The short ways are closed for good: see hg_ledger_suspect(). */
 void hg_mode_generalise(void);
+
+/* From now on this watcher is told of each call, or no more. A child of fork has none. */
+void hg_mode_watch(enum hg_watcher watcher, bool is_wanted);
 
 /* Nothing is recorded, until resumed. Pauses do not nest. */
 void hg_mode_pause(void);

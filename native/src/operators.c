@@ -12,6 +12,7 @@
 #include "light.h"
 #include "mode.h"
 #include "release.h"
+#include "watched.h"
 
 typedef void *(*function)();
 
@@ -107,10 +108,13 @@ static void report_plain(struct hg_thread *thread, const struct hg_frame *frame,
 #define NEW(name, parameters, arguments, call, report)                                \
     static HG_NOINLINE void *own##name parameters {                                   \
         const struct hg_frame *frame = FRAME();                                       \
-        bool is_paused = hg_mode() == HG_MODE_PAUSED;                                 \
+        uint32_t mode = hg_mode();                                                    \
+        bool is_paused = mode == HG_MODE_PAUSED;                                      \
         struct hg_thread *thread = is_paused ? NULL : hg_recorder_enter(frame, true); \
         void *block = call;                                                           \
-        report(thread, frame, block, size);                                           \
+        if (mode == HG_MODE_WATCHED && block)                                         \
+            hg_watched_report(thread, frame, HG_CALL_MALLOC, block, size);            \
+        else report(thread, frame, block, size);                                      \
         if (block || !next(NUMBER_##name)) return block;                              \
         return ((void *(*)parameters)next(NUMBER_##name))arguments;                   \
     }                                                                                 \
@@ -122,7 +126,8 @@ static void report_plain(struct hg_thread *thread, const struct hg_frame *frame,
 #define DELETE(name, parameters, arguments)                                 \
     static HG_NOINLINE void own##name(void *block) {                        \
         const struct hg_frame *frame = FRAME();                             \
-        hg_light_release(block, frame);                                     \
+        if (hg_mode() == HG_MODE_WATCHED) hg_watched_release(block, frame); \
+        else hg_light_release(block, frame);                                \
         KEEP_FRAME();                                                       \
     }                                                                       \
     HG_EXPORT void name parameters {                                        \

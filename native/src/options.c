@@ -184,6 +184,16 @@ static void read_leaks(struct hg_options *o) {
     if (is_word(o->leaks, "0") || is_word(o->leaks, "log")) *o->leaks = 0;
 }
 
+static void read_log(struct hg_options *o) {
+    const char *log = hg_options_env("HEAPGLASS_LOG");
+    hg_text_copy(o->log, sizeof o->log, log ? log : "");
+    uint64_t fd = number("HEAPGLASS_LOG_FD", read_count, UINT64_MAX, 0, INT32_MAX,
+                         "the number of a descriptor");
+    o->log_fd = fd == UINT64_MAX ? -1 : (int)fd;
+    o->log_stacks = number("HEAPGLASS_LOG_STACKS", read_switch, 0, 0, 1, "0 or 1");
+    o->trace = number("HEAPGLASS_TRACE", read_switch, 0, 0, 1, "0 or 1");
+}
+
 bool hg_options_read(void) {
     if (!environ) return false;
     struct hg_options *o = &g_options;
@@ -201,6 +211,7 @@ bool hg_options_read(void) {
     o->memory_budget = number("HEAPGLASS_MEMORY", read_size, 0, 4 << 20, UINT64_MAX,
                               "a size of at least 4M such as 64M");
     read_sampling(o);
+    read_log(o);
     o->core = number("HEAPGLASS_CORE", read_switch, 0, 0, 1, "0 or 1");
     read_outputs(o);
     o->session = number("HEAPGLASS_SESSION", read_hex, 0, 0, UINT64_MAX, "16 hexadecimal digits");

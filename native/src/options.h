@@ -23,6 +23,10 @@ struct hg_options {
     uint64_t report_ns;     /* between reports; 0: none */
     char report_to[4096];   /* template of their file's name; empty: stderr */
     char socket[512];       /* template of the socket's name; empty: none */
+    char log[4096];         /* template of the text log's name; empty: none */
+    int log_fd;             /* ... or the descriptor it goes to; -1: none is named */
+    bool log_stacks;        /* ... with the call stacks */
+    bool trace;             /* a line on stderr for each call */
     uint64_t session;       /* ties the processes of one `heapglass run` together */
 };
 

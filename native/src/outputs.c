@@ -1,11 +1,12 @@
 #include "outputs.h"
 
+#include "log.h"
 #include "report.h"
 #include "service.h"
 #include "socket.h"
 
 /* Those that need the thread. */
-static struct hg_job *const g_jobs[] = {&g_report_job, &g_socket_job, NULL};
+static struct hg_job *const g_jobs[] = {&g_log_job, &g_report_job, &g_socket_job, NULL};
 
 void hg_outputs_start(void) { hg_service_start(g_jobs); }
 

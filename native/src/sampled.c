@@ -176,7 +176,7 @@ struct hg_taken hg_sampled_take(struct hg_thread *thread, void *block) {
 
 /* While paused only what is known counts. */
 static bool counts(const struct hg_taken *taken) {
-    return taken->block.site || hg_mode() != HG_MODE_PAUSED;
+    return taken->block.site || hg_mode_beneath() != HG_MODE_PAUSED;
 }
 
 void hg_sampled_freed(struct hg_thread *thread, void *block, const struct hg_taken *taken) {
@@ -189,18 +189,10 @@ void hg_sampled_freed(struct hg_thread *thread, void *block, const struct hg_tak
     leave(thread, block, &taken->block, hg_recorder_time(thread), true);
 }
 
-void hg_sampled_freeing(struct hg_thread *thread, const struct hg_frame *frame, void *block) {
-    uint64_t begun = hg_budget_begin(thread);
-    struct hg_taken taken = hg_sampled_take(thread, block);
-    if (HG_UNLIKELY(hg_modules_is_loader(frame->pc))) hg_modules_check_unloaded();
-    hg_sampled_freed(thread, block, &taken);
-    hg_budget_end(begun);
-}
-
 void hg_sampled_resized(struct hg_thread *thread, const struct hg_frame *frame, void *from,
                         const struct hg_taken *taken, void *to, size_t size) {
     hg_thread_become(thread, HG_THREAD_IN_RECORDER);
-    bool is_paused = hg_mode() == HG_MODE_PAUSED;
+    bool is_paused = hg_mode_beneath() == HG_MODE_PAUSED;
     if (!counts(taken)) return;
     uint64_t begun = hg_budget_begin(thread);
     bool grows = !is_paused && hg_recorder_usable(thread, to) > taken->usable;

@@ -9,7 +9,6 @@
 
 void hg_sampled_allocated(struct hg_thread *thread, const struct hg_frame *frame, void *block,
                           size_t size);
-void hg_sampled_freeing(struct hg_thread *thread, const struct hg_frame *frame, void *block);
 
 /* What the ledger had of a block that is on its way to the real realloc. */
 struct hg_taken hg_sampled_take(struct hg_thread *thread, void *block);

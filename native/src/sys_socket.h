@@ -15,6 +15,7 @@ int hg_sys_listen(int fd, int backlog);
 int hg_sys_accept(int fd);
 /* The user who connected. */
 int hg_sys_peer_user(int fd, uint32_t *user);
+/* What it takes at once; no signal. */
 long hg_sys_send(int fd, const void *bytes, size_t length);
 long hg_sys_receive(int fd, void *buffer, size_t size);
 /* Both ways: what the other side sends from now on is refused. */

@@ -17,6 +17,9 @@ BAD = {
     "HEAPGLASS_CHURN": ["much", "1Q", "-5"],
     "HEAPGLASS_MEMORY": ["1", "lots", "999999999999G"],
     "HEAPGLASS_CORE": ["always"],
+    "HEAPGLASS_LOG_FD": ["two", "-1", "99999999999"],
+    "HEAPGLASS_LOG_STACKS": ["deep"],
+    "HEAPGLASS_TRACE": ["2"],
     "HEAPGLASS_QUIET": ["perhaps"],
 }
 

@@ -105,6 +105,7 @@ def test_wheel_holds_the_package_and_its_native_part(wheel: Path) -> None:
         "heapglass/_native/driver",
         "heapglass/_native/include/heapglass.h",
         "heapglass/_native/include/format.h",
+        "heapglass/_native/include/malloc-stat/api.h",
     }
     sources = {
         str(path.relative_to(ROOT / "src")) for path in (ROOT / "src" / "heapglass").rglob("*.py")

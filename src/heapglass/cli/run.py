@@ -63,6 +63,11 @@ options:
                          'nc -U PATH'
       --core             cores of the processes, by a crash or gcore, take the
                          recording along, for 'heapglass core'
+      --log FILE         write also a text log of each call, for 'heapglass log';
+                         in FILE placeholders as below
+      --log-fd N         write it to descriptor N (1022 is used if it is open)
+      --log-stacks       with the call stack of each entry
+      --trace            print a line on stderr for each call
   -h, --help             print this
 
 names:
@@ -85,7 +90,8 @@ environment:
   HEAPGLASS_OUT, HEAPGLASS_QUIET, HEAPGLASS_DEPTH, HEAPGLASS_FOLLOW,
   HEAPGLASS_SNAPSHOT, HEAPGLASS_CHURN, HEAPGLASS_SNAPSHOT_LOG, HEAPGLASS_LEAKS,
   HEAPGLASS_MEMORY, HEAPGLASS_SAMPLE, HEAPGLASS_REPORT, HEAPGLASS_REPORT_TO,
-  HEAPGLASS_SOCKET and HEAPGLASS_CORE hold where the option is not given.
+  HEAPGLASS_SOCKET, HEAPGLASS_CORE, HEAPGLASS_LOG, HEAPGLASS_LOG_FD,
+  HEAPGLASS_LOG_STACKS and HEAPGLASS_TRACE hold where the option is not given.
   HEAPGLASS_PAUSED=1 records nothing until the program itself says
   heapglass_resume(). LD_PRELOAD is kept behind the library. Where the current
   directory is not writable, recordings go to TMPDIR, or /tmp.
@@ -96,12 +102,13 @@ examples:
   heapglass run -q --no-follow make
   heapglass run --sample auto ./server
   heapglass run --socket /tmp/server.sock ./server
+  heapglass run --log calls.log --log-stacks ./program
 """
 
 _SHORT = {"o": "output", "f": "force", "q": "quiet", "h": "help"}
 _WITH_VALUE = {"output", "depth", "snapshot", "snapshot-churn", "memory", "sample"}
-_WITH_VALUE |= {"report", "report-to", "socket", "snapshot-log", "leaks-to"}
-_SWITCHES = {"force", "quiet", "no-follow", "core", "pmem", "leaks", "help"}
+_WITH_VALUE |= {"report", "report-to", "socket", "snapshot-log", "leaks-to", "log", "log-fd"}
+_SWITCHES = {"force", "quiet", "no-follow", "core", "pmem", "leaks", "log-stacks", "trace", "help"}
 _PMEM_LOG = "pmem.%p.log"
 
 
@@ -140,6 +147,10 @@ def parse(arguments: Sequence[str]) -> RunOptions | None:
         has_core="core" in given,
         snapshot_log=given.get("snapshot-log") or (_PMEM_LOG if "pmem" in given else None),
         leaks=given.get("leaks-to") or ("1" if "leaks" in given else None),
+        log=given.get("log"),
+        log_fd=_read("log-fd", given.get("log-fd"), values.read_descriptor),
+        has_log_stacks="log-stacks" in given,
+        has_trace="trace" in given,
     )
 
 

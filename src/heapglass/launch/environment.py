@@ -65,5 +65,9 @@ def _settings(options: RunOptions, template: str, session: str) -> dict[str, str
         "HEAPGLASS_REPORT_TO": options.report_to,
         "HEAPGLASS_SOCKET": options.socket,
         "HEAPGLASS_CORE": 1 if options.has_core else None,
+        "HEAPGLASS_LOG": options.log,
+        "HEAPGLASS_LOG_FD": options.log_fd,
+        "HEAPGLASS_LOG_STACKS": 1 if options.has_log_stacks else None,
+        "HEAPGLASS_TRACE": 1 if options.has_trace else None,
     }
     return settings | {name: str(value) for name, value in optional.items() if value is not None}

@@ -24,3 +24,7 @@ class RunOptions(NamedTuple):
     report_to: str | None = None
     socket: str | None = None
     has_core: bool = False  # cores take the recording along
+    log: str | None = None  # name of the text log
+    log_fd: int | None = None  # or the descriptor it goes to
+    has_log_stacks: bool = False
+    has_trace: bool = False  # a line on stderr for each call

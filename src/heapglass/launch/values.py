@@ -18,6 +18,12 @@ def read_depth(text: str) -> int:
     return int(text)
 
 
+def read_descriptor(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text) < 1 << 31):
+        raise ValueError(f"{text} is not the number of a descriptor")
+    return int(text)
+
+
 def read_seconds(text: str) -> str:
     """Checked, and as written: the library reads it too."""
     whole, _, fraction = text.partition(".")

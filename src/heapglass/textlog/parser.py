@@ -70,8 +70,9 @@ class Parser:
         stack_end = np.append(lines.start, len(lines.text) - PAD)[behind]
         if not is_good.all():
             entries, stack_end = entries.take(is_good), stack_end[is_good]
+        rows = entries.line.copy()  # each section numbers its own anew
         for first, end in self._sections(lines):
-            chosen = slice(*np.searchsorted(entries.line, (first, end)))
+            chosen = slice(*np.searchsorted(rows, (first, end)))
             yield from self._section(lines, entries.take(chosen), stack_end[chosen])
         self.lines += len(lines)
 
@@ -153,7 +154,7 @@ class Parser:
             notes.working_directory = os.fsdecode(value)
         elif notes and key == b"MAPS":
             self._read_maps(lines, row + 1, notes)
-        else:
+        elif key != b"NOTE":  # that is for people
             self.problems.add(self.lines + row + 1, "a header line of an unknown kind", text)
 
     def _read_maps(self, lines: Lines, row: int, notes: ProcessNotes) -> None:

@@ -45,7 +45,8 @@ def test_values_are_read() -> None:
     options = parsed(
         *("--depth", "64", "--no-follow", "--snapshot", "0.25"),
         *("--snapshot-churn", "64M", "--memory=1.5GiB", "--core"),
-        *("--report", "5", "--report-to", "reports", "--socket=/tmp/%p.sock", "cmd"),
+        *("--report", "5", "--report-to", "reports", "--socket=/tmp/%p.sock"),
+        *("--log", "calls.log", "--log-fd=9", "--log-stacks", "--trace", "cmd"),
     )
     assert options == RunOptions(
         ("cmd",),
@@ -58,6 +59,10 @@ def test_values_are_read() -> None:
         report_to="reports",
         socket="/tmp/%p.sock",
         has_core=True,
+        log="calls.log",
+        log_fd=9,
+        has_log_stacks=True,
+        has_trace=True,
     )
 
 

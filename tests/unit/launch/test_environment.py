@@ -46,6 +46,10 @@ def test_each_option_has_its_variable() -> None:
         report_to="reports",
         socket="sock.%p",
         has_core=True,
+        log="calls.log",
+        log_fd=9,
+        has_log_stacks=True,
+        has_trace=True,
     )
     made = environment(options)
     assert made["HEAPGLASS_FOLLOW"] == "0"
@@ -58,6 +62,10 @@ def test_each_option_has_its_variable() -> None:
     assert made["HEAPGLASS_REPORT_TO"] == "reports"
     assert made["HEAPGLASS_SOCKET"] == "sock.%p"
     assert made["HEAPGLASS_CORE"] == "1"
+    assert made["HEAPGLASS_LOG"] == "calls.log"
+    assert made["HEAPGLASS_LOG_FD"] == "9"
+    assert made["HEAPGLASS_LOG_STACKS"] == "1"
+    assert made["HEAPGLASS_TRACE"] == "1"
 
 
 def test_users_variables_hold_where_no_option_is_given() -> None:

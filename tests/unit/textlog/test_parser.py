@@ -154,6 +154,26 @@ def test_two_processes_in_one_log() -> None:
     assert {pid: heap.replay.notes.has_ended for pid, heap in heaps.items()} == {1: False, 2: True}
 
 
+def test_header_lines_beyond_the_first_block() -> None:
+    """Each stretch between them is numbered for itself."""
+    first = b"# PID 1\n" + b"".join(
+        b"+ malloc 8 0x%x 1 1 %d\n-\n" % (16 * n, n) for n in range(1, 9)
+    )
+    second = b"".join(
+        b"# PID %d\n+ INIT 0 0x0 %d %d 1\n-\n+ malloc 9 0x10 %d %d 2\n0x1234560\n-\n" % ((n,) * 5)
+        for n in range(2, 7)
+    )
+    log = replay_log("log", [first, second, b"+ FINI 0 0x0 6 6 3\n-\n"])
+    assert complaints(log) == []
+    live = {heap.process.pid: heap.totals.live_bytes for heap in log.heaps}
+    assert live == {1: 64, **dict.fromkeys(range(2, 7), 9)}
+
+
+def test_notes_are_for_people() -> None:
+    log = read(SEED_LOG + b"# NOTE leaked 1 block, 40 bytes\n# NOTE\n+ FINI\n-\n")
+    assert complaints(log) == []
+
+
 def test_a_module_in_the_place_of_another_is_another() -> None:
     maps = b"# MAPS\n1000000-2000000 r-xp 00000000 fe:01 1 /no/such/%s.so\n"
     entry = b"+ malloc 8 0x%x\n0x1234560\n-\n"

@@ -1,0 +1,274 @@
+#include "log_writer.h"
+
+#include "clock.h"
+#include "event.h"
+#include "lifecycle.h"
+#include "log_entry.h"
+#include "log_maps.h"
+#include "mode.h"
+#include "recording.h"
+#include "sys.h"
+#include "sys_thread.h"
+
+#define FRONT_BYTES (256u << 10)
+#define LEAST_ROOM 16384u   /* in the front, for a header or maps; else they are left out */
+#define WAIT_NS 1000000000u /* for another who writes: its own patience, and that it may not run */
+#define LAST_NS 1000000000u /* for the other side, at the end */
+#define SLEEP_NS 20000u
+#define STUCK_NS 1000000u /* it is not looked at again until then */
+
+static struct {
+    uint32_t lock;
+    struct hg_sink sink;
+    char *front;
+    uint32_t front_from, front_to; /* what waits in it */
+    struct hg_log_ring *cut;       /* the ring whose entry was written in part, or NULL */
+    uint32_t cut_left;             /* bytes of that entry that are missing */
+    uint64_t dropped;              /* entries, not yet said in the log */
+    uint64_t stuck_until;          /* CLOCK_MONOTONIC: the last write was not taken; 0: it was */
+} g_writer;
+
+bool hg_log_writer_start(void) {
+    if (!g_writer.front) g_writer.front = hg_sys_map_private(FRONT_BYTES);
+    return g_writer.front != NULL;
+}
+
+void hg_log_writer_leave_parent(void) {
+    hg_sink_drop(&g_writer.sink);
+    __builtin_memset(&g_writer, 0, sizeof g_writer);
+}
+
+bool hg_log_writer_has_target(void) { return hg_load(&g_writer.sink.kind) != HG_SINK_NONE; }
+
+void hg_log_writer_drop(uint64_t entries) {
+    hg_add_shared(&g_writer.dropped, entries);
+    hg_add_shared(&g_header->output_losses, entries);
+}
+
+/* ---- the lock --------------------------------------------------------------------------------------- */
+
+static bool lock(uint64_t patience_ns) {
+    uint64_t began = 0;
+    while (hg_exchange(&g_writer.lock, 1)) {
+        uint64_t now = hg_clock_read(CLOCK_MONOTONIC);
+        if (!began) began = now;
+        if (now - began >= patience_ns) return false;
+        hg_sys_sleep(SLEEP_NS);
+    }
+    return true;
+}
+
+static void unlock(void) { hg_store_release(&g_writer.lock, 0); }
+
+/* Whether it was stuck a moment ago: to look again at each event would cost too much. */
+static bool is_stuck_now(void) {
+    uint64_t until = hg_load(&g_writer.stuck_until);
+    return HG_UNLIKELY(until) && hg_clock_read(CLOCK_MONOTONIC) < until;
+}
+
+static uint64_t lock_patience(enum hg_log_patience patience) {
+    return patience == HG_LOG_WAIT || patience == HG_LOG_LAST ? WAIT_NS : 0;
+}
+
+bool hg_log_writer_begin(struct hg_log_writing *writing, enum hg_log_patience patience) {
+    if (patience == HG_LOG_TRY && hg_load(&g_writer.lock)) return false;
+    if (patience != HG_LOG_LAST && is_stuck_now()) return false;
+    writing->signals = hg_sys_block_signals();
+    if (!lock(lock_patience(patience))) {
+        hg_sys_restore_signals(writing->signals);
+        return false;
+    }
+    writing->opened = hg_sink_open(&g_writer.sink, patience == HG_LOG_SERVICE);
+    writing->is_stuck = writing->opened.fd < 0;
+    if (patience == HG_LOG_LAST) writing->opened.patience = LAST_NS;
+    /* The program has closed it: that was the log. */
+    if (!hg_log_writer_has_target()) hg_mode_watch(HG_WATCHER_LOG, false);
+    return true;
+}
+
+void hg_log_writer_end(struct hg_log_writing *writing) {
+    hg_sink_close(&writing->opened);
+    uint64_t now = writing->is_stuck ? hg_clock_read(CLOCK_MONOTONIC) : 0;
+    hg_store(&g_writer.stuck_until, now ? now + STUCK_NS : 0);
+    unlock();
+    hg_sys_restore_signals(writing->signals);
+}
+
+void hg_log_writer_set_target(const struct hg_sink *sink) {
+    uint64_t signals = hg_sys_block_signals();
+    if (lock(WAIT_NS)) {
+        hg_sink_drop(&g_writer.sink);
+        g_writer.sink = *sink;
+        g_writer.front_from = g_writer.front_to = 0;
+        g_writer.cut = NULL;
+        unlock();
+    }
+    hg_sys_restore_signals(signals);
+}
+
+/* ---- writing ---------------------------------------------------------------------------------------- */
+
+/* How many of the bytes were taken; fewer than all: no more are for now. */
+static size_t send(struct hg_log_writing *writing, const char *text, size_t size) {
+    if (writing->is_stuck) return 0;
+    size_t done = hg_sink_write(&g_writer.sink, &writing->opened, text, size);
+    writing->is_stuck = done < size;
+    return done;
+}
+
+static bool ends_entry(const char *text, size_t end) {
+    return end >= 3 && text[end - 3] == '\n' && text[end - 2] == '-' && text[end - 1] == '\n';
+}
+
+/* The entry that was written in part. */
+static bool finish_cut(struct hg_log_writing *writing) {
+    const char *text;
+    if (!g_writer.cut) return true;
+    hg_log_ring_next(g_writer.cut, &text);
+    size_t done = send(writing, text, g_writer.cut_left);
+    hg_log_ring_take(g_writer.cut, done);
+    g_writer.cut_left -= (uint32_t)done;
+    if (!g_writer.cut_left) g_writer.cut = NULL;
+    return !g_writer.cut;
+}
+
+static void note_cut(struct hg_log_ring *ring, const char *text, size_t done) {
+    size_t end = done;
+    if (!done || ends_entry(text, done)) return;
+    while (!ends_entry(text, end)) end++;
+    g_writer.cut = ring;
+    g_writer.cut_left = (uint32_t)(end - done);
+}
+
+static void say_dropped(void) {
+    uint64_t dropped = g_writer.front_to ? 0 : hg_exchange(&g_writer.dropped, 0);
+    if (!dropped) return;
+    char *to = hg_log_entry_put(g_writer.front, "# DROPPED ");
+    to = hg_log_entry_put_decimal(to, dropped);
+    *to++ = ' ';
+    to = hg_log_entry_put_decimal(to, g_header->pid);
+    *to++ = '\n';
+    g_writer.front_to = (uint32_t)(to - g_writer.front);
+}
+
+static bool write_front(struct hg_log_writing *writing) {
+    if (!finish_cut(writing)) return false;
+    say_dropped();
+    uint32_t size = g_writer.front_to - g_writer.front_from;
+    if (size)
+        g_writer.front_from += (uint32_t)send(writing, g_writer.front + g_writer.front_from, size);
+    if (g_writer.front_from < g_writer.front_to) return false;
+    g_writer.front_from = g_writer.front_to = 0;
+    return true;
+}
+
+/* As many of a ring's entries as are written at once. */
+static size_t whole_entries(const char *text, size_t size) {
+    if (g_writer.sink.kind == HG_SINK_FILE || size <= HG_SINK_WHOLE) return size;
+    size = HG_SINK_WHOLE;
+    while (!ends_entry(text, size)) size--;
+    return size;
+}
+
+void hg_log_writer_ring(struct hg_log_writing *writing, struct hg_log_ring *ring) {
+    const char *text;
+    size_t size;
+    if (!hg_log_writer_has_target()) hg_log_writer_discard(ring);
+    while ((size = hg_log_ring_next(ring, &text)) && write_front(writing)) {
+        /* What front and cut left of it. */
+        size = hg_log_ring_next(ring, &text);
+        size_t part = whole_entries(text, size), done = send(writing, text, part);
+        if (done < part) note_cut(ring, text, done);
+        hg_log_ring_take(ring, done);
+        if (done < part) return;
+    }
+}
+
+void hg_log_writer_discard(struct hg_log_ring *ring) {
+    const char *text;
+    size_t size;
+    uint64_t entries = 0;
+    while ((size = hg_log_ring_next(ring, &text))) {
+        for (size_t end = 3; end <= size; end++) entries += ends_entry(text, end);
+        hg_log_ring_take(ring, size);
+    }
+    hg_log_writer_drop(entries);
+}
+
+/* ---- the front ---------------------------------------------------------------------------------- */
+
+bool hg_log_writer_text(struct hg_log_writing *writing, const char *text, size_t size) {
+    write_front(writing);
+    if (size > FRONT_BYTES - g_writer.front_to) return false;
+    __builtin_memcpy(g_writer.front + g_writer.front_to, text, size);
+    g_writer.front_to += (uint32_t)size;
+    write_front(writing);
+    return true;
+}
+
+static void put(const char *text) {
+    char *end = hg_log_entry_put(g_writer.front + g_writer.front_to, text);
+    g_writer.front_to = (uint32_t)(end - g_writer.front);
+}
+
+/* A path, without what would end its line. */
+static void put_path(const char *key, const char *path) {
+    put(key);
+    for (; *path && g_writer.front_to < FRONT_BYTES - 1; path++) {
+        g_writer.front[g_writer.front_to++] = (unsigned char)*path < ' ' ? '?' : *path;
+    }
+    put("\n");
+}
+
+static void put_number(const char *key, uint64_t value) {
+    put(key);
+    char *end = hg_log_entry_put_decimal(g_writer.front + g_writer.front_to, value);
+    g_writer.front_to = (uint32_t)(end - g_writer.front);
+    put("\n");
+}
+
+/* Whole lines of them, leaving room for what follows. */
+static void put_maps(void) {
+    put("# MAPS\n");
+    char *to = g_writer.front + g_writer.front_to;
+    char *end = hg_log_maps_read(to, FRONT_BYTES - HG_LOG_ENTRY_MOST - g_writer.front_to);
+    g_writer.front_to = (uint32_t)(end - g_writer.front);
+    put("\n");
+}
+
+static void put_mark(const char *name) {
+    struct hg_log_entry entry = {
+        .name = name, .pid = g_header->pid, .tid = hg_sys_tid(), .number = hg_event_number()};
+    char *end = hg_log_entry_write(g_writer.front + g_writer.front_to, &entry);
+    g_writer.front_to = (uint32_t)(end - g_writer.front);
+}
+
+/* Whether something large may be put there. */
+static bool has_room(struct hg_log_writing *writing) {
+    write_front(writing);
+    return g_writer.front_to + LEAST_ROOM < FRONT_BYTES;
+}
+
+void hg_log_writer_header(struct hg_log_writing *writing) {
+    static char directory[HG_PATH_BYTES];
+    if (!has_room(writing)) return;
+    put_number("# PID ", g_header->pid);
+    put_path("# EXE ", hg_lifecycle_identity()->executable);
+    if (hg_sys_getcwd(directory, sizeof directory) > 0) put_path("# CWD ", directory);
+    put_maps();
+    put_mark("INIT");
+    write_front(writing);
+}
+
+void hg_log_writer_maps(struct hg_log_writing *writing) {
+    if (!has_room(writing)) return;
+    put_number("# PID ", g_header->pid);
+    put_maps();
+    write_front(writing);
+}
+
+void hg_log_writer_mark(struct hg_log_writing *writing, const char *name) {
+    write_front(writing);
+    if (g_writer.front_to + HG_LOG_ENTRY_BARE < FRONT_BYTES) put_mark(name);
+    write_front(writing);
+}

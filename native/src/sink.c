@@ -1,0 +1,156 @@
+#include "sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "clock.h"
+#include "service.h"
+#include "sys.h"
+#include "sys_descriptor.h"
+#include "sys_socket.h"
+#include "sys_thread.h"
+#include "text.h"
+
+#define FIRST_PATIENCE_NS 1000000000u
+#define PIPE_BYTES (1u << 20) /* what the kernel lets everybody have, unless told otherwise */
+#define SHARE_WAITED 2u
+#define HIGHEST_NUMBER 65536u
+#define MOST_REFUSALS 4u
+
+static uint64_t clock_ns(void) { return hg_clock_read(CLOCK_MONOTONIC); }
+
+static enum hg_sink_kind kind_of(const struct stat *stat) {
+    if (S_ISREG(stat->st_mode)) return HG_SINK_FILE;
+    if (S_ISFIFO(stat->st_mode)) return HG_SINK_PIPE;
+    if (S_ISSOCK(stat->st_mode) || S_ISCHR(stat->st_mode)) return HG_SINK_OTHER;
+    return HG_SINK_NONE;
+}
+
+bool hg_sink_use(struct hg_sink *sink, int fd) {
+    struct stat stat;
+    *sink = (struct hg_sink){.kind = HG_SINK_NONE, .fd = fd};
+    int flags = fd < 0 ? -EBADF : hg_sys_descriptor_flags(fd);
+    if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || hg_sys_stat_fd(fd, &stat) < 0) return false;
+    sink->kind = kind_of(&stat);
+    sink->is_socket = S_ISSOCK(stat.st_mode);
+    sink->device = stat.st_dev;
+    sink->inode = stat.st_ino;
+    sink->since = clock_ns();
+    if (sink->kind == HG_SINK_PIPE) hg_sys_widen_pipe(fd, PIPE_BYTES);
+    return sink->kind != HG_SINK_NONE;
+}
+
+bool hg_sink_own(struct hg_sink *sink, int fd) {
+    uint64_t limit = hg_sys_limit(RLIMIT_NOFILE);
+    uint32_t most = limit < HIGHEST_NUMBER ? (uint32_t)limit : HIGHEST_NUMBER;
+    int high = -EMFILE;
+    /* Programs take the lowest number that is free: any from half the limit on is far from them. */
+    for (uint32_t least = most - most / 8; high < 0 && least > most / 2; least -= most / 8 + 1) {
+        high = hg_sys_duplicate(fd, least);
+    }
+    if (high >= 0) hg_sys_close(fd);
+    bool is_used = hg_sink_use(sink, high >= 0 ? high : fd);
+    sink->is_ours = true;
+    return is_used;
+}
+
+static bool is_still(const struct hg_sink *sink, int fd) {
+    struct stat stat;
+    return hg_sys_stat_fd(fd, &stat) >= 0 && stat.st_dev == sink->device &&
+           stat.st_ino == sink->inode;
+}
+
+void hg_sink_drop(struct hg_sink *sink) {
+    if (sink->kind != HG_SINK_NONE && sink->is_ours && is_still(sink, sink->fd)) {
+        hg_sys_close(sink->fd);
+    }
+    sink->kind = HG_SINK_NONE;
+}
+
+/* ---- writing ---------------------------------------------------------------------------------------- */
+
+/* The same pipe opened again, so that writes do not block though the program's own may. */
+static int reopen(int fd) {
+    char path[64];
+    struct hg_text text = {path, sizeof path, 0};
+    hg_text_put(&text, "/proc/thread-self/fd/");
+    hg_text_number(&text, (uint64_t)fd);
+    hg_text_end(&text);
+    return hg_sys_open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
+}
+
+static uint64_t patience(const struct hg_sink *sink) {
+    uint64_t allowed = FIRST_PATIENCE_NS + (clock_ns() - sink->since) / SHARE_WAITED;
+    uint64_t waited = hg_load(&sink->waited);
+    if (waited >= allowed) return 0;
+    return allowed - waited < FIRST_PATIENCE_NS ? allowed - waited : FIRST_PATIENCE_NS;
+}
+
+struct hg_opened hg_sink_open(struct hg_sink *sink, bool is_service) {
+    struct hg_opened opened = {-1, is_service, 0};
+    if (hg_load(&sink->kind) == HG_SINK_NONE) return opened;
+    opened.fd = is_service ? hg_service_borrow(sink->fd) : sink->fd;
+    /* That the service cannot borrow it says nothing about the program's. */
+    if (is_service && opened.fd < 0) return opened;
+    if (!is_still(sink, opened.fd)) {
+        hg_store(&sink->kind, HG_SINK_NONE);
+        hg_sink_close(&opened);
+        return opened;
+    }
+    int extra = sink->kind == HG_SINK_PIPE ? reopen(opened.fd) : -1;
+    if (extra >= 0) {
+        hg_sink_close(&opened);
+        opened = (struct hg_opened){extra, true, 0};
+    }
+    if (!is_service && sink->kind != HG_SINK_FILE) opened.patience = patience(sink);
+    return opened;
+}
+
+void hg_sink_close(struct hg_opened *opened) {
+    if (opened->fd >= 0 && opened->is_extra) hg_sys_close(opened->fd);
+    opened->fd = -1;
+}
+
+/* Wait for the other side, within the patience. */
+static bool is_ready(struct hg_sink *sink, struct hg_opened *opened) {
+    struct pollfd polled = {opened->fd, POLLOUT, 0};
+    if (hg_sys_poll(&polled, 1, 0) > 0) return !(polled.revents & POLLNVAL);
+    if (!opened->patience) return false;
+    uint64_t began = clock_ns();
+    int count = hg_sys_poll(&polled, 1, opened->patience);
+    uint64_t took = clock_ns() - began;
+    hg_add_shared(&sink->waited, took);
+    opened->patience = took < opened->patience ? opened->patience - took : 0;
+    return count > 0 && !(polled.revents & POLLNVAL);
+}
+
+/* A write to a pipe nobody reads, or beyond the limit of a file's size, raises a signal that would
+ * kill. */
+static long write_quietly(int fd, const char *text, size_t size) {
+    bool is_pipe_pending = hg_sys_is_pending(SIGPIPE);
+    bool is_size_pending = hg_sys_is_pending(SIGXFSZ);
+    long result = hg_sys_write(fd, text, size);
+    if (result == -EPIPE && !is_pipe_pending) hg_sys_take_signal(SIGPIPE);
+    if (result == -EFBIG && !is_size_pending) hg_sys_take_signal(SIGXFSZ);
+    return result;
+}
+
+static long write_once(const struct hg_sink *sink, int fd, const char *text, size_t size) {
+    return sink->is_socket ? hg_sys_send(fd, text, size) : write_quietly(fd, text, size);
+}
+
+size_t hg_sink_write(struct hg_sink *sink, struct hg_opened *opened, const char *text,
+                     size_t size) {
+    size_t done = 0;
+    uint32_t refusals = 0;
+    while (done < size && refusals < MOST_REFUSALS) {
+        if (sink->kind != HG_SINK_FILE && !is_ready(sink, opened)) break;
+        long result = write_once(sink, opened->fd, text + done, size - done);
+        if (result > 0) done += (size_t)result;
+        else if (result == -EAGAIN || result == -EINTR) refusals++; /* another was quicker */
+        else break;
+    }
+    return done;
+}

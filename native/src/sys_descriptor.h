@@ -1,0 +1,14 @@
+/* What outputs ask of the kernel about descriptors, in the manner of sys.h. */
+#ifndef HG_SYS_DESCRIPTOR_H
+#define HG_SYS_DESCRIPTOR_H
+
+#include "base.h"
+
+/* As fcntl(F_GETFL) has them. */
+int hg_sys_descriptor_flags(int fd);
+/* The same open file under the lowest free number from `least` on, closed by exec. */
+int hg_sys_duplicate(int fd, uint32_t least);
+/* Let a pipe hold so many bytes before its writers must wait; a wish. */
+void hg_sys_widen_pipe(int fd, uint32_t bytes);
+
+#endif
