@@ -63,7 +63,7 @@ options:
                          'nc -U PATH'
       --core             cores of the processes, by a crash or gcore, take the
                          recording along, for 'heapglass core'
-      --log FILE         write also a text log of each call, for 'heapglass log';
+      --log FILE         write a text log of each call, for 'heapglass log';
                          in FILE placeholders as below
       --log-fd N         write it to descriptor N (1022 is used if it is open)
       --log-stacks       with the call stack of each entry
