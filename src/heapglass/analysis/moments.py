@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from heapglass.analysis.between import Between
 from heapglass.analysis.counters import take_rows
-from heapglass.analysis.narrowed import Narrowed, Noted, absent_counters, empty
+from heapglass.analysis.narrowed import Noted, absent_counters, empty
 from heapglass.errors import UsageError
-from heapglass.model import HeapSource, Process, ProcessState, SiteTable, Snapshot, Timeline
+from heapglass.model import HeapSource, Process, ProcessState, SiteTable, Snapshot
 from heapglass.model.tables import F64, I64
 from heapglass.units import format_duration, parse_time
 
@@ -73,7 +74,7 @@ def moment_time_ns(source: HeapSource, moment: Moment) -> int:
             return moment.time_ns
 
 
-class PeakHeap(Narrowed):
+class PeakHeap(Between):
     """What was live at the peak, exactly; how it came about is not known of that moment."""
 
     def __init__(self, whole: HeapSource) -> None:
@@ -81,7 +82,8 @@ class PeakHeap(Narrowed):
             raise UsageError("the peak is only known of the whole recording, not of a part of it")
         self._time_ns = whole.totals.peak_time_ns
         note = f"As it was at the peak, after {format_duration(self._time_ns)}."
-        super().__init__(whole, (note,), frozenset((*_CALLS, *_WHOLE_RUN, *_PEAK_ONLY)))
+        absent = frozenset((*_CALLS, *_WHOLE_RUN, *_PEAK_ONLY))
+        super().__init__(whole, (0, self._time_ns), (note,), absent)
 
     @property
     def process(self) -> Process:
@@ -93,11 +95,8 @@ class PeakHeap(Narrowed):
     def sites_by_shard(self) -> dict[int, SiteTable]:
         return {shard: _at_peak(table) for shard, table in self._whole.sites_by_shard().items()}
 
-    def timeline(self) -> Timeline:
-        return cut_timeline(self._whole.timeline(), 0, self._time_ns)
 
-
-class SnapshotHeap(Narrowed):
+class SnapshotHeap(Between):
     """A heap as one snapshot has it; one without rows is the heap before its first allocation."""
 
     def __init__(self, whole: HeapSource, snapshot: Snapshot, asked_ns: int) -> None:
@@ -105,7 +104,8 @@ class SnapshotHeap(Narrowed):
         note = f"As it was after {format_duration(snapshot.time_ns)}"
         if _is_far(snapshot.time_ns, asked_ns):
             note += f": no snapshot is nearer to {format_duration(asked_ns)}"
-        super().__init__(whole, (f"{note}.",), frozenset((*_WHOLE_RUN, *_PEAK_ONLY)))
+        absent = frozenset((*_WHOLE_RUN, *_PEAK_ONLY))
+        super().__init__(whole, (0, snapshot.time_ns), (f"{note}.",), absent)
 
     @property
     def process(self) -> Process:
@@ -113,22 +113,6 @@ class SnapshotHeap(Narrowed):
 
     def sites(self) -> SiteTable:
         return _at_snapshot(self._whole.sites(), self._snapshot)
-
-    def timeline(self) -> Timeline:
-        return cut_timeline(self._whole.timeline(), 0, self._snapshot.time_ns)
-
-
-def cut_timeline(timeline: Timeline, first_ns: int, last_ns: int) -> Timeline:
-    inside = (timeline.time_ns >= first_ns) & (timeline.time_ns <= last_ns)
-    return Timeline(
-        timeline.time_ns[inside],
-        timeline.live_bytes[inside],
-        timeline.live_blocks[inside],
-        timeline.allocations[inside],
-        timeline.bytes_allocated[inside],
-        timeline.peak_bytes[inside],
-        timeline.usable_bytes[inside],
-    )
 
 
 def _at_time(source: HeapSource, time_ns: int) -> HeapSource:

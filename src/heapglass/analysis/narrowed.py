@@ -43,6 +43,11 @@ class Narrowed:
         self.absent = absent_counters(whole) | absent
 
     @property
+    def whole(self) -> HeapSource:
+        """What it is a part of."""
+        return self._whole
+
+    @property
     def name(self) -> str:
         return self._whole.name
 

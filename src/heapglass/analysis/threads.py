@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from heapglass.analysis.blocks import take_blocks
 from heapglass.analysis.counters import COLUMNS, ESTIMATED, take_rows
 from heapglass.analysis.grouping import name_threads
 from heapglass.analysis.narrowed import Narrowed
 from heapglass.errors import UsageError
-from heapglass.model import HeapSource, SiteTable, Thread
+from heapglass.model import BlockTable, HeapSource, SiteTable, Thread
 from heapglass.units import format_count
 
 
@@ -41,12 +42,24 @@ class ThreadHeap(Narrowed):
     def threads(self) -> Sequence[Thread]:
         return self._chosen
 
+    def blocks(self) -> BlockTable:
+        """Of the sites that these threads allocated at, by whomever."""
+        table, blocks = self.sites(), self._whole.blocks()
+        return take_blocks(blocks, np.isin(blocks.site, table.id[table.allocations > 0]))
+
     def sites(self) -> SiteTable:
         return add_tables(self.sites_by_shard().values(), self._whole.sites())
 
     def sites_by_shard(self) -> Mapping[int, SiteTable]:
         tables = self._whole.sites_by_shard()
         return {shard: table for shard, table in tables.items() if shard in self._shards}
+
+
+def is_of_threads(source: HeapSource) -> bool:
+    """Whether only some threads' work is in it, at whatever moment."""
+    if not isinstance(source, Narrowed):
+        return False
+    return isinstance(source, ThreadHeap) or is_of_threads(source.whole)
 
 
 def find_threads(threads: Sequence[Thread], pattern: re.Pattern[str]) -> tuple[Thread, ...]:

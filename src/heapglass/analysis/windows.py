@@ -7,27 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from heapglass.analysis.blocks import take_blocks
+from heapglass.analysis.between import Between
 from heapglass.analysis.counters import COLUMNS, ESTIMATED
 from heapglass.analysis.leaks import Remainder, call_remainder
-from heapglass.analysis.moments import Moment, at_moment, cut_timeline, moment_time_ns
-from heapglass.analysis.narrowed import Narrowed, absent_counters
+from heapglass.analysis.moments import Moment, at_moment, moment_time_ns
+from heapglass.analysis.narrowed import absent_counters
 from heapglass.errors import UsageError
-from heapglass.model import BlockTable, HeapSource, Process, SiteTable, Timeline
+from heapglass.model import HeapSource, Process, SiteTable
 from heapglass.units import format_duration
 
 _COUNTERS = tuple(name for name in COLUMNS if name != "samples")
 
 
-class WindowHeap(Narrowed):
+class WindowHeap(Between):
     """Calls are those made in the window; live is what came on top of what was live before, so
     it is negative where more was freed than allocated."""
 
     def __init__(self, whole: HeapSource, first: Moment, last: Moment) -> None:
         self._first, self._last = at_moment(whole, first), at_moment(whole, last)
-        self._from_ns = moment_time_ns(whole, first)
-        self._to_ns = moment_time_ns(whole, last)
-        if self._from_ns >= self._to_ns:
+        times_ns = moment_time_ns(whole, first), moment_time_ns(whole, last)
+        if times_ns[0] >= times_ns[1]:
             raise UsageError("--since must be before --until")
         absent = absent_counters(self._first) | absent_counters(self._last)
         # The moments that were found are those that matter, not those that were asked for.
@@ -36,7 +35,7 @@ class WindowHeap(Narrowed):
             f"Between {format_duration(start)} and {format_duration(end)}, where the snapshots"
             " are: what was allocated then, and by how much live memory grew."
         )
-        super().__init__(whole, (note,), absent | {"peak_blocks", "peak_bytes"})
+        super().__init__(whole, times_ns, (note,), absent | {"peak_blocks", "peak_bytes"})
 
     @property
     def process(self) -> Process:
@@ -44,12 +43,6 @@ class WindowHeap(Narrowed):
 
     def sites(self) -> SiteTable:
         return subtract_sites(self._last.sites(), self._first.sites())
-
-    def blocks(self) -> BlockTable:
-        return blocks_between(self._whole.blocks(), self._from_ns, self._to_ns)
-
-    def timeline(self) -> Timeline:
-        return cut_timeline(self._whole.timeline(), self._from_ns, self._to_ns)
 
 
 def remainder_of(source: HeapSource) -> Remainder:
@@ -75,9 +68,3 @@ def subtract_sites(last: SiteTable, first: SiteTable) -> SiteTable:
         error[is_known] = np.hypot(error[is_known], getattr(first, name)[at])
         changes[name] = error
     return replace(last, **changes)
-
-
-def blocks_between(blocks: BlockTable, first_ns: int, last_ns: int) -> BlockTable:
-    """Those of the live blocks that were allocated in between."""
-    inside = (blocks.birth_ns >= first_ns) & (blocks.birth_ns <= last_ns)
-    return take_blocks(blocks, inside)

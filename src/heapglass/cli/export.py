@@ -9,10 +9,15 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from heapglass.analysis.filters import parse_filter
-from heapglass.cli.arguments import add_wrapper_option, chosen_plumbing, size_argument
+from heapglass.cli.arguments import (
+    add_filter_options,
+    add_min_option,
+    add_wrapper_option,
+    chosen_filters,
+    chosen_plumbing,
+)
 from heapglass.cli.progress import ProgressLine
-from heapglass.cli.source import open_source
+from heapglass.cli.scope import add_scope_arguments, open_scope, split_moment
 from heapglass.errors import UsageError
 from heapglass.export.destination import check_directory, check_file, make_directory, open_file
 from heapglass.export.extract import Extract
@@ -37,7 +42,8 @@ examples:
   heapglass export -F pprof s.heapglass && go tool pprof -http : s.pb.gz
   heapglass export -F massif -o - s.heapglass >m && ms_print m
   heapglass export -F collapsed --metric leaked -o - s.heapglass | flamegraph.pl
-  heapglass export -F csv --table sites --filter module:libssl s.heapglass"""
+  heapglass export -F csv --table sites --module libssl s.heapglass
+  heapglass export -F speedscope --since 10s --until 20s s.heapglass"""
 
 _STDOUT = "-"
 _WARNINGS_SHOWN = 5
@@ -46,12 +52,7 @@ _WARNINGS_SHOWN = 5
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = _DESCRIPTION
     parser.epilog = _EXAMPLES
-    parser.add_argument(
-        "source",
-        metavar="SOURCE",
-        nargs="?",
-        help="a recording made by 'heapglass run', or a core",
-    )
+    add_scope_arguments(parser, nargs="?")
     parser.add_argument("--list", action="store_true", help="list the formats and tables")
     parser.add_argument(
         "-F", "--format", choices=list(FORMATS), metavar="FORMAT", help=", ".join(FORMATS)
@@ -78,20 +79,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="TABLE",
         help="csv, parquet: only this table, as one file",
     )
-    parser.add_argument(
-        "--filter",
-        action="append",
-        default=[],
-        metavar="TEXT",
-        help="only sites with TEXT on their stacks, as in 'heapglass table'",
-    )
-    parser.add_argument(
-        "--min",
-        type=size_argument,
-        default=0,
-        metavar="SIZE",
-        help="only sites of at least SIZE, such as 64k or 1.5MiB, of the metric",
-    )
+    add_filter_options(parser)
+    add_min_option(parser, "only sites of at least SIZE, such as 64k or 1.5MiB, of the metric")
     add_wrapper_option(parser)
 
 
@@ -109,7 +98,7 @@ def main(args: argparse.Namespace) -> int:
     target = _target(args, chosen)
     with ProgressLine() as progress:
         progress.say("reading, and naming the functions")
-        opened = open_source(args.source)
+        opened = open_scope(args)
         extract = build_extract(opened.heap, opened.names, _query(args))
         if target.is_directory:
             _write_tables(extract, chosen, target.path or Path(), progress)
@@ -133,15 +122,29 @@ def _format(args: argparse.Namespace) -> Format:
     chosen = FORMATS[args.format]
     if args.table and Trait.TABLES not in chosen.traits:
         raise UsageError(f"{chosen.name} has no tables: --table is for csv and parquet")
+    _check_part(args, chosen)
     chosen.load()  # which may need a library that is not there
     return chosen
+
+
+def _check_part(args: argparse.Namespace, chosen: Format) -> None:
+    if args.thread is not None and Trait.HISTORY in chosen.traits:
+        raise UsageError(
+            f"{chosen.name} shows memory over time, and snapshots do not tell threads apart: use"
+            " --thread with another format"
+        )
+    if args.since is not None and Trait.FROM_START in chosen.traits:
+        raise UsageError(
+            f"{chosen.name} shows memory from the start on: use --until or SOURCE@MOMENT, or"
+            " --since with another format"
+        )
 
 
 def _query(args: argparse.Namespace) -> ExtractQuery:
     return ExtractQuery(
         metric=Metric(args.metric) if args.metric else None,
-        filters=tuple(parse_filter(text) for text in args.filter),
-        min_bytes=args.min,
+        filters=chosen_filters(args),
+        min_bytes=args.min or 0,
         plumbing=chosen_plumbing(args),
     )
 
@@ -165,7 +168,10 @@ def _target(args: argparse.Namespace, chosen: Format) -> _Target:
 
 
 def _default_path(args: argparse.Namespace, chosen: Format) -> Path:
-    stem = Path(args.source).name.removesuffix(".heapglass")
+    path, moment = split_moment(args.source)
+    stem = Path(path).name.removesuffix(".heapglass")
+    if moment is not None:
+        stem += printable(args.source[len(path) :]).replace("/", "_")
     table = f"{args.table}." if args.table else ""
     return Path(f"{stem}.{table}{chosen.suffix}")
 

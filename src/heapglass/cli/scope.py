@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from heapglass.analysis.filters import compile_pattern
 from heapglass.analysis.moments import Moment, MomentKind, at_moment, moment_time_ns, parse_moment
@@ -19,11 +20,12 @@ from heapglass.views.naming import Resolver
 _END = Moment(MomentKind.END)
 
 
-def add_scope_arguments(parser: argparse.ArgumentParser) -> None:
-    """SOURCE, and the options that narrow it down."""
+def add_scope_arguments(parser: argparse.ArgumentParser, nargs: Literal["?"] | None = None) -> None:
+    """SOURCE, as many as `nargs` says, and the options that narrow it down."""
     parser.add_argument(
         "source",
         metavar="SOURCE",
+        nargs=nargs,
         help="a recording made by 'heapglass run', or a core; FILE@MOMENT shows it as it was then,"
         " MOMENT being 90s, 00:01:30, peak or end",
     )

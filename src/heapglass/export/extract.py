@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from posixpath import basename
 
+from heapglass.analysis.narrowed import absent_counters
 from heapglass.analysis.plumbing import Plumbing
 from heapglass.analysis.source_hash import source_hashes
 from heapglass.analysis.stacks import NamedStack
@@ -46,6 +47,11 @@ class Extract:
     metric: Metric
     is_whole: bool = True  # all sites of the heap were chosen
     plumbing: Plumbing = field(default_factory=Plumbing)
+
+    @property
+    def absent(self) -> frozenset[str]:
+        """Columns of the sites that nothing is known about: all 0."""
+        return absent_counters(self.heap)
 
     def named(self, site: int) -> NamedStack:
         stack = self.stacks[site]

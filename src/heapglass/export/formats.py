@@ -12,6 +12,8 @@ class Trait(Flag):
     NONE = 0
     BINARY = auto()  # nothing for a terminal
     TABLES = auto()  # one file per table
+    HISTORY = auto()  # over time, as the snapshots have it
+    FROM_START = auto()  # and only from the start on
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +28,18 @@ class Format:
         return import_module(f"heapglass.export.{self.name}")
 
 
+_FROM_START = Trait.HISTORY | Trait.FROM_START
 FORMATS = {
     known.name: known
     for known in (
         Format("pprof", "pb.gz", "profile.proto for pprof and all that read it", Trait.BINARY),
         Format("speedscope", "speedscope.json", "flame graphs for speedscope"),
         Format("collapsed", "folded", "one stack a line, for flame graph scripts"),
-        Format("massif", "massif", "for ms_print and massif-visualizer"),
-        Format("trace", "trace.json", "the timeline for Perfetto and chrome://tracing"),
-        Format("pmem", "pmem.log", "snapshots in the layout of pmem's log"),
+        Format("massif", "massif", "for ms_print and massif-visualizer", _FROM_START),
+        Format(
+            "trace", "trace.json", "the timeline for Perfetto and chrome://tracing", Trait.HISTORY
+        ),
+        Format("pmem", "pmem.log", "snapshots in the layout of pmem's log", _FROM_START),
         Format("parquet", "parquet", "tables for DuckDB and others", Trait.BINARY | Trait.TABLES),
         Format("csv", "csv", "the same tables as text", Trait.TABLES),
         Format("json", "json", "the same tables in one document"),

@@ -52,7 +52,8 @@ class _Log:
     def parts(self) -> Iterator[str]:
         room = int(self._extract.sites.id.max(initial=0)) + 1
         now = _Sums(np.zeros(room, np.int64), np.zeros(room, np.int64))
-        changes = chain(iterate_changes(self._extract), (self._end(),))
+        ends = () if "bytes_allocated" in self._extract.absent else (self._end(),)
+        changes = chain(iterate_changes(self._extract), ends)
         for number, change in enumerate(changes):
             before = now.copy()
             now.allocated[change.site] = change.bytes_allocated

@@ -53,6 +53,7 @@ class _Profile:
 
     def __init__(self, extract: Extract) -> None:
         self._extract = extract
+        self._values = [value for value in _VALUES if value[2] not in extract.absent]
         self._strings: dict[str, int] = {"": 0}
         self._functions: dict[tuple[str, str], int] = {}
         self._locations: dict[int | str, bytes] = {}  # their ids, as written in samples
@@ -69,7 +70,7 @@ class _Profile:
 
     def _samples(self) -> Iterator[bytes]:
         table = self._extract.sites
-        columns = [getattr(table, column).tolist() for _, _, column in _VALUES]
+        columns = [getattr(table, column).tolist() for _, _, column in self._values]
         for site, *values in zip(table.id.tolist(), *columns, strict=True):
             if any(values):
                 locations = b"".join(self._stack(self._extract.stacks[site]))
@@ -119,7 +120,7 @@ class _Profile:
 
     def _head(self) -> Iterator[bytes]:
         extract, process = self._extract, self._extract.heap.process
-        for name, unit, _ in _VALUES:
+        for name, unit, _ in self._values:
             yield content(1, self._value_type(name, unit))
         yield number(9, process.started_wall_ns)
         yield number(10, process.duration_ns)

@@ -34,9 +34,10 @@ def _parts(extract: Extract) -> Iterator[str]:
 
 
 def _metrics(extract: Extract) -> list[Metric]:
-    """What is not freed has two names, of which one is right."""
+    """Those that are known. What is not freed has two names, of which one is right."""
     wrong = {Metric.LIVE, Metric.LEAKED} - {held(extract.heap.process.state), extract.metric}
-    return [metric for metric in Metric if metric not in wrong]
+    known = (metric for metric in Metric if MEASURES[metric].column not in extract.absent)
+    return [metric for metric in known if metric not in wrong]
 
 
 def _title(extract: Extract) -> str:

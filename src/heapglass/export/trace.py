@@ -1,7 +1,8 @@
 """The timeline as a trace in Chrome's JSON, which Perfetto reads too.
 
 Counters are tracks: live bytes and blocks, what is set aside beyond, what is allocated per second,
-and, from the snapshots, what the functions hold that held most at the peak.
+and, from the snapshots, what the functions hold that held most at the peak, or at the moment
+that is exported.
 """
 
 from __future__ import annotations
@@ -124,9 +125,8 @@ def _top_functions(extract: Extract) -> tuple[list[str], I64]:
     those of all other functions, are the last."""
     sizes: dict[str, int] = {}
     of_site: dict[int, str] = {}
-    for site, size in zip(
-        extract.sites.id.tolist(), extract.sites.peak_bytes.tolist(), strict=True
-    ):
+    held = extract.sites.live_bytes if "peak_bytes" in extract.absent else extract.sites.peak_bytes
+    for site, size in zip(extract.sites.id.tolist(), held.tolist(), strict=True):
         frame = responsible_frame(extract.named(site), extract.plumbing)
         of_site[site] = frame_name(frame) if frame else "others"
         sizes[of_site[site]] = sizes.get(of_site[site], 0) + size

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from heapglass.analysis.counters import take_rows
 from heapglass.analysis.filters import Filter, at_least
+from heapglass.analysis.narrowed import absent_counters
 from heapglass.analysis.order import SortKey
 from heapglass.analysis.plumbing import Plumbing
+from heapglass.analysis.threads import is_of_threads
+from heapglass.errors import UsageError
 from heapglass.export.extract import Extract, number_places
-from heapglass.export.metric import Metric, default_metric
-from heapglass.model import HeapSource
+from heapglass.export.metric import MEASURES, Metric, default_metric
+from heapglass.model import HeapSource, SiteTable
+from heapglass.units import format_count, format_size
 from heapglass.views.caveats import list_caveats
 from heapglass.views.naming import Resolver
 from heapglass.views.selection import TableQuery, select_sites
@@ -35,7 +42,7 @@ class ExtractQuery:
 
 def build_extract(source: HeapSource, resolver: Resolver, query: ExtractQuery) -> Extract:
     """Largest sites first."""
-    metric = query.metric or default_metric(source.process.state)
+    metric = _choose_metric(source, query.metric)
     sort = _SORT[metric]
     chosen = select_sites(source, resolver, TableQuery(sort=sort, filters=query.filters))
     rows = at_least(chosen.table, chosen.rows, sort, query.min_bytes)
@@ -48,8 +55,44 @@ def build_extract(source: HeapSource, resolver: Resolver, query: ExtractQuery) -
         stacks=trails,
         places=places,
         names=[names[place] for place in places],
-        caveats=list_caveats(source, chosen.table),
+        caveats=(
+            *list_caveats(source, chosen.table),
+            *_part_sentences(source),
+            *_shrunk_sentences(chosen.table, metric),
+        ),
         metric=metric,
         is_whole=len(rows) == len(chosen.table),
         plumbing=query.plumbing,
     )
+
+
+def _choose_metric(source: HeapSource, asked: Metric | None) -> Metric:
+    known = [one for one in Metric if MEASURES[one].column not in absent_counters(source)]
+    metric = asked or default_metric(source.process.state)
+    if metric in known:
+        return metric
+    if asked is None:
+        return Metric.LIVE
+    raise UsageError(
+        f"'{metric.value}' is not known of a part of the recording; {', '.join(known)} are"
+    )
+
+
+def _part_sentences(source: HeapSource) -> Iterator[str]:
+    """What readers of the output cannot see: 0 may be a number, and rows may be of others."""
+    absent = absent_counters(source)
+    if absent:
+        yield f"Not known of this part, and 0 where columns are: {', '.join(sorted(absent))}."
+    if is_of_threads(source):
+        yield "Timeline, snapshots and single blocks do not tell threads apart: they are of all."
+
+
+def _shrunk_sentences(table: SiteTable, metric: Metric) -> Iterator[str]:
+    measure = MEASURES[metric]
+    less = -int(np.minimum(getattr(table, measure.column), 0).sum())
+    if less:
+        amount = format_size(less) if measure.unit == "bytes" else format_count(less)
+        yield (
+            f"Sites that went down by {amount} in all have no width: formats of stacks leave them"
+            " out."
+        )

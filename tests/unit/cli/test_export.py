@@ -9,16 +9,17 @@ import pty
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from harness.cli import Cli
-from heapglass.cli import export, main, source
+from heapglass.cli import main, scope, source
 from heapglass.export.formats import FORMATS, Trait
 from heapglass.export.making import TABLES
 from heapglass.model import ProcessState
-from unit.export.sample import History, heap, sampled_heap
+from unit.export.sample import SITES, History, heap, sampled_heap
 from unit.fake_source import FakeNames
 
 
@@ -35,7 +36,7 @@ class Exporter:
         self, *arguments: str, on: History | None = None, warnings: Sequence[str] = ()
     ) -> tuple[int, bytes, str]:
         opened = source.Opened(on or heap(), FakeNames(on or heap(), warnings))
-        self._monkeypatch.setattr(export, "open_source", lambda _argument: opened)
+        self._monkeypatch.setattr(scope, "open_source", lambda _argument: opened)
         code = main.main(["export", *arguments])
         out, err = self._capture.readouterr()
         return code, out, err.decode()
@@ -103,6 +104,10 @@ def test_standard_output(run: Exporter) -> None:
         (("-F", "csv", "--table", "nothing", "a"), "invalid choice: 'nothing'"),
         (("-F", "json", "--metric", "worst", "a"), "invalid choice: 'worst'"),
         (("-F", "json", "-o", ".", "a"), ". is a directory"),
+        (("-F", "massif", "--thread", "app", "a"), "snapshots do not tell threads apart"),
+        (("-F", "pmem", "--since", "1s", "a"), "use --until or SOURCE@MOMENT"),
+        (("-F", "json", "--until", "1s", "a@2s"), "both say where to stop"),
+        (("-F", "json", "--metric", "allocated", "a@peak"), "live, leaked are"),
     ],
 )
 def test_what_makes_no_sense(run: Exporter, arguments: tuple[str, ...], words: str) -> None:
@@ -161,3 +166,85 @@ def test_missing_library_is_a_sentence(
         "heapglass: this needs duckdb, which is not installed: pip install 'heapglass[parquet]'\n"
     )
     assert list(tmp_path.iterdir()) == []
+
+
+_PARTS = {
+    "moment": ("a@1s",),
+    "peak": ("a@peak",),
+    "window": ("--since", "1s", "--until", "2s", "a"),
+    "to the end": ("--since", "2s", "a"),
+    "thread": ("--thread", "app", "a"),
+}
+
+
+def _takes(name: str, part: str) -> bool:
+    traits = FORMATS[name].traits
+    is_window = part in ("window", "to the end")
+    return not (Trait.HISTORY in traits and part == "thread") and not (
+        Trait.FROM_START in traits and is_window
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "part"), [(name, part) for name in FORMATS for part in _PARTS if _takes(name, part)]
+)
+def test_every_format_takes_parts(run: Exporter, name: str, part: str) -> None:
+    code, _, err = run("-F", name, "-o", "out", *_PARTS[part])
+    assert code == 0
+    assert "heapglass: Not known of this part" in err or part == "thread"
+
+
+def test_a_moment_is_as_its_snapshot_has_it(run: Exporter) -> None:
+    tables = json.loads(run("-F", "json", "-o", "-", "a@1s")[1])
+    assert {row["id"]: row["live_bytes"] for row in tables["sites"]} == {2: 500, 3: 10}
+    assert {row["time_ns"] for row in tables["snapshots"]} == {10**9}
+    assert [row["time_ns"] for row in tables["timeline"]] == [0, 10**9]
+    assert tables["totals"][0]["state"] == "running"
+    assert "As it was after 1.0 s." in [row["sentence"] for row in tables["caveats"]]
+
+
+def test_a_window_has_what_came_in_it(run: Exporter) -> None:
+    tables = json.loads(run("-F", "json", "-o", "-", "--since", "1s", "--until", "2s", "a")[1])
+    grown = {row["id"]: row["live_bytes"] for row in tables["sites"]}
+    assert grown == {2: 0, 3: -10, 4: 30_000}
+    assert tables["blocks"] == []  # all were allocated before
+    err = run("-F", "collapsed", "-o", "-", "--since", "1s", "--until", "2s", "a")[2]
+    assert "Sites that went down by 10 B in all have no width" in err
+
+
+def test_functions_of_a_window(run: Exporter) -> None:
+    lines = run("-F", "collapsed", "-o", "-", "--since", "1s", "--function", "load", "a")[1]
+    assert [line.split()[-1] for line in lines.splitlines()] == [b"30000", b"10"]
+
+
+def test_a_part_has_no_values_that_are_not_known(run: Exporter) -> None:
+    profile = gzip.decompress(run("-F", "pprof", "-o", "-", "a@1s")[1])
+    assert b"inuse_space" in profile
+    assert b"peak_space" not in profile
+    profiles = json.loads(run("-F", "speedscope", "-o", "-", "a@peak")[1])["profiles"]
+    assert [one["name"] for one in profiles] == ["live bytes"]
+
+
+def test_massif_ends_at_the_moment(run: Exporter) -> None:
+    lines = run("-F", "massif", "-o", "-", "a@1s")[1].decode().splitlines()
+    assert [line for line in lines if line.startswith("time=")][-1] == "time=1000"
+    assert [line for line in lines if line.startswith("mem_heap_B=")][-1] == "mem_heap_B=510"
+
+
+def test_threads_have_their_sites_and_blocks(run: Exporter) -> None:
+    on = heap(
+        made_of=[replace(site, shard=number % 2) for number, site in enumerate(SITES)],
+        thread_names=(("app", 0), ("worker", 1)),
+    )
+    code, out, err = run("-F", "json", "-o", "-", "--thread", "worker", "a", on=on)
+    tables = json.loads(out)
+    assert code == 0
+    assert {row["id"] for row in tables["sites"]} == {3, 5}
+    assert tables["blocks"] == []
+    assert [row["name"] for row in tables["threads"]] == ["worker"]
+    assert "do not tell threads apart: they are of all" in err
+
+
+def test_a_part_names_its_file(run: Exporter) -> None:
+    run("-F", "collapsed", "/recordings/app.heapglass@1s")
+    assert [path.name for path in Path().iterdir()] == ["app@1s.folded"]
