@@ -109,6 +109,10 @@ class Heap:
         return making.make_timeline(self._extract)
 
     @cached_property
+    def marks(self) -> tables.Marks:
+        return making.make_marks(self._extract)
+
+    @cached_property
     def snapshots(self) -> tables.Changes:
         return making.make_snapshots(self._extract)
 

@@ -1,11 +1,12 @@
 """A moment of a heap's life: how people write it, and the heap as it was then.
 
 Sites are known at the end, at the peak, and at each snapshot. Any other moment is shown as the
-nearest of those, and the heap's notes say which.
+nearest of those, a mark as the first since it, and the heap's notes say which.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Any
@@ -16,30 +17,39 @@ from heapglass.analysis.between import Between
 from heapglass.analysis.counters import take_rows
 from heapglass.analysis.narrowed import Noted, absent_counters, empty
 from heapglass.errors import UsageError
-from heapglass.model import HeapSource, Process, ProcessState, SiteTable, Snapshot
+from heapglass.model import HeapSource, Mark, Process, ProcessState, SiteTable, Snapshot
 from heapglass.model.tables import F64, I64
-from heapglass.units import format_duration, parse_time
+from heapglass.text import printable
+from heapglass.units import format_count, format_duration, parse_time
 
 _PEAK_ONLY = ("peak_blocks", "peak_bytes")
 _CALLS = ("allocations", "frees", "bytes_allocated", "bytes_freed")
 _WHOLE_RUN = ("temporary", "realloc_in_place", "realloc_moved")
+
+_FORMS = "write 90s, 00:01:30, start, peak or end"
+_NAMES_SHOWN = 10
 
 
 class MomentKind(Enum):
     TIME = auto()
     PEAK = auto()
     END = auto()
+    MARK = auto()  # which the program gave a name
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
     kind: MomentKind
     time_ns: int = 0  # since the recording's start, for TIME
+    name: str = ""  # for MARK
 
 
 def parse_moment(text: str) -> Moment:
-    """`00:01:30`, `90s`, `1.5m`, `start`, `peak` or `end`; ValueError says what is wrong."""
+    """`00:01:30`, `90s`, `1.5m`, `start`, `peak` or `end`; anything else may be a mark's name,
+    which only the heap knows. ValueError where there is nothing."""
     match text:
+        case "":
+            raise ValueError(f"'' is not a moment: {_FORMS}")
         case "peak":
             return Moment(MomentKind.PEAK)
         case "end":
@@ -49,9 +59,7 @@ def parse_moment(text: str) -> Moment:
     try:
         return Moment(MomentKind.TIME, parse_time(text))
     except ValueError:
-        raise ValueError(
-            f"'{text}' is not a moment: write 90s, 00:01:30, start, peak or end"
-        ) from None
+        return Moment(MomentKind.MARK, name=text)
 
 
 def at_moment(source: HeapSource, moment: Moment) -> HeapSource:
@@ -62,6 +70,8 @@ def at_moment(source: HeapSource, moment: Moment) -> HeapSource:
             return PeakHeap(source)
         case MomentKind.TIME:
             return _at_time(source, moment.time_ns)
+        case MomentKind.MARK:
+            return _at_mark(source, moment.name)
 
 
 def moment_time_ns(source: HeapSource, moment: Moment) -> int:
@@ -72,6 +82,8 @@ def moment_time_ns(source: HeapSource, moment: Moment) -> int:
             return source.totals.peak_time_ns
         case MomentKind.TIME:
             return moment.time_ns
+        case MomentKind.MARK:
+            return _find_marks(source, moment.name)[0].time_ns
 
 
 class PeakHeap(Between):
@@ -99,13 +111,12 @@ class PeakHeap(Between):
 class SnapshotHeap(Between):
     """A heap as one snapshot has it; one without rows is the heap before its first allocation."""
 
-    def __init__(self, whole: HeapSource, snapshot: Snapshot, asked_ns: int) -> None:
+    def __init__(self, whole: HeapSource, snapshot: Snapshot, why: str = "") -> None:
+        """`why` it is this one, where that must be said."""
         self._snapshot = snapshot
-        note = f"As it was after {format_duration(snapshot.time_ns)}"
-        if _is_far(snapshot.time_ns, asked_ns):
-            note += f": no snapshot is nearer to {format_duration(asked_ns)}"
+        note = f"As it was after {format_duration(snapshot.time_ns)}{why}."
         absent = frozenset((*_WHOLE_RUN, *_PEAK_ONLY))
-        super().__init__(whole, (0, snapshot.time_ns), (f"{note}.",), absent)
+        super().__init__(whole, (0, snapshot.time_ns), (note,), absent)
 
     @property
     def process(self) -> Process:
@@ -119,13 +130,45 @@ def _at_time(source: HeapSource, time_ns: int) -> HeapSource:
     nearest = _nearest_snapshot(source, time_ns)
     end_ns = source.process.duration_ns
     if abs(nearest.time_ns - time_ns) < abs(end_ns - time_ns):
-        return SnapshotHeap(source, nearest, time_ns)
+        is_far = _is_far(nearest.time_ns, time_ns)
+        why = f": no snapshot is nearer to {format_duration(time_ns)}" if is_far else ""
+        return SnapshotHeap(source, nearest, why)
     end, asked = format_duration(end_ns), format_duration(time_ns)
     if time_ns > end_ns:
         raise UsageError(f"{source.name} ends after {end}, before {asked}")
     if not _is_far(end_ns, time_ns):
         return source
     return Noted(source, (f"As it was at the end, after {end}: no snapshot is nearer to {asked}.",))
+
+
+def _at_mark(source: HeapSource, name: str) -> HeapSource:
+    """Whatever happened before the mark is to be in it, so the snapshot is never an earlier one."""
+    marks = _find_marks(source, name)
+    first = marks[0]
+    which = f"the mark '{printable(name)}' at {format_duration(first.time_ns)}"
+    if len(marks) > 1:
+        which += f", the first of {format_count(len(marks))} of this name"
+    for snapshot in source.snapshots():
+        if snapshot.time_ns >= first.time_ns:
+            return SnapshotHeap(source, snapshot, f": the first snapshot since {which}")
+    end = format_duration(source.process.duration_ns)
+    return Noted(
+        source, (f"As it was at the end, after {end}: no snapshot is later than {which}.",)
+    )
+
+
+def _find_marks(source: HeapSource, name: str) -> Sequence[Mark]:
+    """Those of this name, of which there is one at least."""
+    marks = source.marks()
+    found = [mark for mark in marks if mark.name == name]
+    if found:
+        return found
+    names = [printable(known) for known in dict.fromkeys(mark.name for mark in marks)]
+    listed = ", ".join((*names[:_NAMES_SHOWN], "...") if len(names) > _NAMES_SHOWN else names)
+    raise UsageError(
+        f"'{printable(name)}' is not a moment: {_FORMS}, or the name of a mark, of which"
+        f" {source.name} has {listed or 'none'}"
+    )
 
 
 def _nearest_snapshot(source: HeapSource, time_ns: int) -> Snapshot:

@@ -93,8 +93,8 @@ def add_window_options(parser: argparse.ArgumentParser) -> None:
             f"--{name}",
             type=moment_argument,
             metavar="MOMENT",
-            help=f"only what happened {what} this moment, such as 90s, 00:01:30 or peak;"
-            " the snapshot nearest to it counts",
+            help=f"only what happened {what} this moment, such as 90s, 00:01:30, peak or the name"
+            " of a mark; the snapshot nearest to it counts",
         )
 
 

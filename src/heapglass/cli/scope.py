@@ -18,6 +18,7 @@ from heapglass.model import HeapSource
 from heapglass.views.naming import Resolver
 
 _END = Moment(MomentKind.END)
+_BY_THREAD = (MomentKind.END, MomentKind.PEAK)
 
 
 def add_scope_arguments(parser: argparse.ArgumentParser, nargs: Literal["?"] | None = None) -> None:
@@ -27,7 +28,7 @@ def add_scope_arguments(parser: argparse.ArgumentParser, nargs: Literal["?"] | N
         metavar="SOURCE",
         nargs=nargs,
         help="a recording made by 'heapglass run', or a core; FILE@MOMENT shows it as it was then,"
-        " MOMENT being 90s, 00:01:30, peak or end",
+        " MOMENT being 90s, 00:01:30, peak, end or the name of a mark",
     )
     add_thread_option(parser)
     add_window_options(parser)
@@ -38,7 +39,7 @@ def open_scope(args: argparse.Namespace) -> Opened:
     if moment is not None and args.until is not None:
         raise UsageError("--until and SOURCE@MOMENT both say where to stop: give one of them")
     until = moment or args.until or _END
-    if args.thread is not None and (args.since or until.kind is MomentKind.TIME):
+    if args.thread is not None and (args.since or until.kind not in _BY_THREAD):
         raise UsageError("snapshots do not tell threads apart: --thread knows the end and the peak")
     opened = open_source(path)
     heap = opened.heap
@@ -85,7 +86,8 @@ def add_block_scope(parser: argparse.ArgumentParser) -> None:
             f"--{name}",
             type=moment_argument,
             metavar="MOMENT",
-            help=f"only blocks allocated {what} this moment, such as 90s, 00:01:30 or peak",
+            help=f"only blocks allocated {what} this moment, such as 90s, 00:01:30, peak or the"
+            " name of a mark",
         )
 
 
@@ -116,8 +118,11 @@ def split_moment(argument: str) -> tuple[str, Moment | None]:
     if not separator or not path or "\0" in argument or Path(argument).exists():
         return argument, None
     try:
-        return path, parse_moment(text)
+        moment = parse_moment(text)
     except ValueError as error:
         if Path(path).exists():
             raise UsageError(str(error)) from None
         return argument, None
+    if moment.kind is MomentKind.MARK and not Path(path).exists():
+        return argument, None
+    return path, moment

@@ -19,10 +19,11 @@ from heapglass.cli.arguments import (
 )
 from heapglass.cli.output import PIPE_WIDTH, Screen, location_parts, open_screen, print_json
 from heapglass.cli.source import Opened, add_debuginfod_option, add_source_argument, open_source
+from heapglass.text import printable
 from heapglass.units import format_compact, format_count, format_duration, format_size
 from heapglass.views.glyphs import draw_columns
 from heapglass.views.locations import locate_sites
-from heapglass.views.plot import Axis, draw_plot
+from heapglass.views.plot import Axis, draw_plot, place_labels
 from heapglass.views.timeline import Curve, SiteCurve, TimelineQuery, TimelineView, build_timeline
 from heapglass.views.timeline_documents import timeline_document
 
@@ -30,9 +31,9 @@ NAME = "timeline"
 HELP = "draw memory over time"
 
 _DESCRIPTION = """\
-Draws memory over time, with the peak marked, and below it the sites that held
-most at the peak, each with a curve of its own. With filters the curve is that
-of the sites that match, as the snapshots have it."""
+Draws memory over time, with the peak and the program's own marks, and below it
+the sites that held most at the peak, each with a curve of its own. With filters
+the curve is that of the sites that match, as the snapshots have it."""
 _EXAMPLES = """\
 examples:
   heapglass timeline server.1234.heapglass
@@ -49,6 +50,7 @@ _TITLES = {
 _HEIGHT = 12
 _LABEL_WIDTH = 10  # of the plot's left side, with the axis
 _SMALL_WIDTH = 20
+_MARK_LINES = 4
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -101,6 +103,7 @@ def print_timeline(screen: Screen, view: TimelineView) -> None:
     screen.line((floor, "dim"))
     screen.line((labels, "dim"))
     _print_peak(screen, view, width)
+    _print_marks(screen, view, width)
     _print_sites(screen, view)
     screen.warnings(view.warnings)
 
@@ -134,14 +137,26 @@ def _plot_lines(screen: Screen, view: TimelineView, width: int) -> list[str]:
 def _print_peak(screen: Screen, view: TimelineView, width: int) -> None:
     if view.peak_ns is None:
         return
-    span = max(1, view.last_ns - view.first_ns)
-    column = min(width - 1, (view.peak_ns - view.first_ns) * width // span)
     size = format_size(view.peak_bytes, screen.units)
     text = f"peak {size} after {format_duration(view.peak_ns)}"
-    mark = f"{screen.glyphs.mark} {text}"
-    if column + len(mark) > width:  # to the left of its mark, then
-        column, mark = column - len(text) - 1, f"{text} {screen.glyphs.mark}"
-    screen.line(" " * (_LABEL_WIDTH + max(0, column)), (mark, "bold"))
+    labels = [(_column(view, view.peak_ns, width), text)]
+    (line,), _ = place_labels(labels, width, 1, screen.glyphs)
+    screen.line(" " * _LABEL_WIDTH, (line, "bold"))
+
+
+def _print_marks(screen: Screen, view: TimelineView, width: int) -> None:
+    labels = [(_column(view, mark.time_ns, width), printable(mark.name)) for mark in view.marks]
+    lines, left_out = place_labels(labels, width, _MARK_LINES, screen.glyphs)
+    for line in lines:
+        screen.line(" " * _LABEL_WIDTH, (line, "cyan"))
+    if left_out:
+        more = f"{format_count(left_out)} more mark{'' if left_out == 1 else 's'}"
+        screen.line(" " * _LABEL_WIDTH, (f"{more}; --json has them all", "dim"))
+
+
+def _column(view: TimelineView, time_ns: int, width: int) -> int:
+    span = max(1, view.last_ns - view.first_ns)
+    return min(width - 1, (time_ns - view.first_ns) * width // span)
 
 
 def _print_sites(screen: Screen, view: TimelineView) -> None:

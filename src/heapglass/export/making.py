@@ -148,6 +148,11 @@ def make_timeline(extract: Extract) -> tables.Points:
     return tables.Points(*(getattr(timeline, column.name) for column in fields(timeline)))
 
 
+def make_marks(extract: Extract) -> tables.Marks:
+    marks = extract.heap.marks()
+    return tables.Marks(_ints(mark.time_ns for mark in marks), _texts(mark.name for mark in marks))
+
+
 def make_snapshots(extract: Extract) -> tables.Changes:
     parts: list[tuple[Column, ...]] = []
     for number, change in enumerate(iterate_changes(extract)):
@@ -208,6 +213,7 @@ TABLES: dict[str, Callable[[Extract], Table]] = {
     "frames": make_frames,
     "blocks": make_blocks,
     "timeline": make_timeline,
+    "marks": make_marks,
     "snapshots": make_snapshots,
     "threads": make_threads,
     "modules": make_modules,

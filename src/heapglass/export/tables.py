@@ -112,6 +112,14 @@ class Points(Table, Timeline):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class Marks(Table):
+    """Moments that the program gave a name, in order."""
+
+    time_ns: I64
+    name: Text
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Changes(Table):
     """Of each snapshot the sites that changed since the one before."""
 

@@ -16,6 +16,7 @@ from heapglass.model import (
     Frame,
     HeapSource,
     Losses,
+    Mark,
     ModeChange,
     Process,
     ProcessState,
@@ -49,7 +50,7 @@ def summary_document(view: SummaryView) -> Document:
         "at_peak": [site_document(row) for row in view.at_peak],
         "remaining": [site_document(row) for row in view.remaining],
         "annotated": [site_document(row) for row in view.annotated.rows],
-        "marks": [{"time": mark.time_ns / 1e9, "name": mark.name} for mark in view.marks],
+        "marks": [mark_document(mark) for mark in view.marks],
         "sizes": [_bar(bar) for bar in view.sizes],
         "lifetimes": [_bar(bar) for bar in view.lifetimes],
         "warnings": list(view.warnings),
@@ -127,6 +128,10 @@ def totals_document(totals: Totals, peak_difference_bytes: int | None) -> Docume
 
 def losses_document(losses: Losses) -> Document:
     return {loss.kind.value: loss.events for loss in losses.items if loss.events}
+
+
+def mark_document(mark: Mark) -> Document:
+    return {"time": mark.time_ns / 1e9, "name": mark.name}
 
 
 def _recorder(recorder: Recorder, losses: Losses) -> Document:

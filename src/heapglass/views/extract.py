@@ -58,7 +58,7 @@ def build_extract(source: HeapSource, resolver: Resolver, query: ExtractQuery) -
         caveats=(
             *list_caveats(source, chosen.table),
             *_part_sentences(source),
-            *_shrunk_sentences(chosen.table, metric),
+            *_shrunk_sentences(take_rows(chosen.table, chosen.rows), metric),
         ),
         metric=metric,
         is_whole=len(rows) == len(chosen.table),

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from heapglass.views.glyphs import Glyphs
+from heapglass.views.labels import shorten
+
+_LABEL_GAP = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,34 @@ def spread(axis: Axis, width: int) -> str:
     if room <= len(axis.high) or start <= len(axis.low):  # the middle has to give way
         return f"{axis.low}{axis.high:>{max(0, width - len(axis.low))}}"
     return f"{left}{axis.high:>{room}}"
+
+
+def place_labels(
+    labels: Sequence[tuple[int, str]], width: int, most: int, glyphs: Glyphs
+) -> tuple[list[str], int]:
+    """Texts below a plot, each with a tick at its column: at most `most` lines, and how many texts
+    found no room. On the right, where it does not fit, a text stands to the left of its tick."""
+    lines: list[str] = []
+    left_out = 0
+    for column, text in labels:
+        at, label = _ticked(column, text, width, glyphs)
+        free = (number for number, line in enumerate(lines) if len(line) + _LABEL_GAP <= at)
+        number = next(free, len(lines))
+        if number == most:
+            left_out += 1
+            continue
+        if number == len(lines):
+            lines.append("")
+        lines[number] = f"{lines[number]:<{at}}{label}"
+    return lines, left_out
+
+
+def _ticked(column: int, text: str, width: int, glyphs: Glyphs) -> tuple[int, str]:
+    """Where it begins, and the text with its tick."""
+    if column + 2 + len(text) > width and column > width // 2:
+        text = shorten(text, column - 1, glyphs)
+        return column - len(text) - 1, f"{text} {glyphs.mark}"
+    return column, f"{glyphs.mark} {shorten(text, width - column - 2, glyphs)}"
 
 
 def _level(value: float, highest: float, steps: int) -> int:

@@ -13,7 +13,7 @@ from heapglass.analysis.order import SortKey, top_sites
 from heapglass.analysis.plumbing import Plumbing
 from heapglass.analysis.series import Series, add_point, cut_series, live_series
 from heapglass.errors import UsageError
-from heapglass.model import HeapSource, SiteTable, Snapshot
+from heapglass.model import HeapSource, Mark, SiteTable, Snapshot
 from heapglass.units import Units
 from heapglass.views.caveats import list_caveats
 from heapglass.views.naming import Resolver, name_stacks
@@ -72,6 +72,7 @@ class TimelineView:
     last_ns: int
     peak_ns: int | None  # where that of the process lies in it
     peak_bytes: int
+    marks: tuple[Mark, ...]  # that lie in it
     sites: tuple[SiteCurve, ...]
     matched: int | None  # sites that passed the filters; None: there were none
     snapshots: int
@@ -96,6 +97,7 @@ def build_timeline(source: HeapSource, resolver: Resolver, query: TimelineQuery)
         last_ns=last_ns,
         peak_ns=totals.peak_time_ns if has_peak and is_inside else None,
         peak_bytes=totals.peak_bytes,
+        marks=tuple(mark for mark in source.marks() if first_ns <= mark.time_ns <= last_ns),
         sites=_site_curves(source, resolver, query, _History(history, table, picked)),
         matched=None if picked is None else len(picked),
         snapshots=len(history),

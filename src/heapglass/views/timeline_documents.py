@@ -7,6 +7,7 @@ from heapglass.model import HeapSource
 from heapglass.views.documents import (
     Document,
     losses_document,
+    mark_document,
     process_document,
     site_document,
 )
@@ -25,6 +26,7 @@ def timeline_document(source: HeapSource, view: TimelineView) -> Document:
         "curve": view.curve.value,
         "peak_time": source.totals.peak_time_ns / 1e9,
         "peak_bytes": view.peak_bytes,
+        "marks": [mark_document(mark) for mark in view.marks],
         "matched": view.matched,
         "points": _points(view.series),
         "sites": [{**site_document(one.row), "points": _points(one.series)} for one in view.sites],

@@ -9,7 +9,7 @@ from heapglass.analysis.narrowed import absent_counters
 from heapglass.analysis.threads import ThreadHeap
 from heapglass.analysis.windows import WindowHeap
 from heapglass.errors import UsageError
-from heapglass.model import ProcessState
+from heapglass.model import Mark, ProcessState
 from unit.fake_source import FakeSite, FakeSource, frame, snapshot
 
 _S = 10**9
@@ -55,10 +55,46 @@ def test_moments_as_they_are_written(text: str, moment: Moment) -> None:
     assert parse_moment(text) == moment
 
 
-@pytest.mark.parametrize("text", ["", "soon", "-1s", "1:2:3:4", "5 parsecs"])
-def test_what_is_no_moment(text: str) -> None:
+@pytest.mark.parametrize("text", ["soon", "-1s", "1:2:3:4", "5 parsecs"])
+def test_anything_else_may_be_a_mark(text: str) -> None:
+    assert parse_moment(text) == Moment(MomentKind.MARK, name=text)
+    with pytest.raises(UsageError, match=rf"'{text}' is not a moment: .* app.hg has none"):
+        at_moment(heap(), parse_moment(text))
+
+
+def test_nothing_is_no_moment() -> None:
     with pytest.raises(ValueError, match="is not a moment"):
-        parse_moment(text)
+        parse_moment("")
+
+
+MARKS = (Mark(_S, "loaded"), Mark(_S + 1, "served"), Mark(2 * _S, "loaded"), Mark(3 * _S, "done"))
+
+
+@pytest.mark.parametrize(
+    ("name", "time_ns", "words"),
+    [
+        ("loaded", _S, "the mark 'loaded' at 1.0 s, the first of 2 of this name"),
+        ("served", 2 * _S, "the first snapshot since the mark 'served' at 1.0 s"),
+        ("done", 3_400_000_000, "at the end, after 3.4 s: no snapshot is later than the mark"),
+    ],
+)
+def test_a_mark_is_the_first_snapshot_since(name: str, time_ns: int, words: str) -> None:
+    whole = heap()
+    whole.named_moments = MARKS
+    then = at_moment(whole, parse_moment(name))
+    assert then.process.duration_ns == time_ns
+    assert words in then.notes[0]
+    assert all(mark.time_ns <= time_ns for mark in then.marks())
+
+
+def test_marks_are_moments_of_windows() -> None:
+    whole = heap()
+    whole.named_moments = MARKS
+    window = WindowHeap(whole, parse_moment("loaded"), parse_moment("served"))
+    assert window.sites().live_bytes.tolist() == [500, 20]
+    assert [mark.name for mark in window.marks()] == ["loaded", "served"]
+    with pytest.raises(UsageError, match=r"app.hg has loaded, served, done$"):
+        at_moment(whole, parse_moment("load"))
 
 
 def test_the_end_is_the_heap_itself() -> None:

@@ -9,6 +9,7 @@ from heapglass.model import (
     ChangeReason,
     LiveUnit,
     LossKind,
+    Mark,
     Mode,
     ModeChange,
     ProcessState,
@@ -151,6 +152,17 @@ def historic_heap() -> FakeSource:
                 (5, 20, 327_680, 20, 327_680),
             ],
         ),
+    )
+    return heap
+
+
+def marked_heap() -> FakeSource:
+    heap = historic_heap()
+    heap.named_moments = (
+        Mark(10 * _MS, "configuration loaded"),
+        Mark(600 * _MS, "serving"),
+        Mark(2_400 * _MS, "reload asked for by SIGHUP"),
+        Mark(3_300 * _MS, "shutting down"),
     )
     return heap
 

@@ -213,7 +213,9 @@ def test_a_window_has_what_came_in_it(run: Exporter) -> None:
 
 
 def test_functions_of_a_window(run: Exporter) -> None:
-    lines = run("-F", "collapsed", "-o", "-", "--since", "1s", "--function", "load", "a")[1]
+    arguments = ("-F", "collapsed", "-o", "-", "--since", "1s", "--function", "load", "a")
+    _, lines, err = run(*arguments)
+    assert "went down" not in err
     assert [line.split()[-1] for line in lines.splitlines()] == [b"30000", b"10"]
 
 
@@ -248,3 +250,12 @@ def test_threads_have_their_sites_and_blocks(run: Exporter) -> None:
 def test_a_part_names_its_file(run: Exporter) -> None:
     run("-F", "collapsed", "/recordings/app.heapglass@1s")
     assert [path.name for path in Path().iterdir()] == ["app@1s.folded"]
+
+
+def test_a_mark_is_a_moment(run: Exporter) -> None:
+    Path("app@b.heapglass").touch()
+    assert run("-F", "collapsed", "app@b.heapglass@done")[0] == 0
+    assert Path("app@b@done.folded").exists()
+    code, _, err = run("-F", "collapsed", "-o", "-", "app@b.heapglass@gone")
+    assert code == 2
+    assert "'gone' is not a moment" in err

@@ -16,6 +16,7 @@ from unit.cli.sample_heap import (
     empty_heap,
     historic_heap,
     lossy_heap,
+    marked_heap,
     running_heap,
     sample_heap,
     sampled_heap,
@@ -78,6 +79,7 @@ SCREENS = {
         ["timeline", "x", "--function", "Index", "--since", "1s"],
         {"COLUMNS": "80"},
     ),
+    "timeline-marked-80": (["timeline", "x", "--top", "0"], {"COLUMNS": "80"}),
     "timeline-empty-80": (["timeline", "x"], {"COLUMNS": "80"}),
     "sizes-historic-80": (["sizes", "x"], {"COLUMNS": "80"}),
     "sizes-historic-fine-120": (["sizes", "x", "--fine", "--group", "site"], {"COLUMNS": "120"}),
@@ -103,6 +105,7 @@ SCREENS = {
 HEAPS = {
     "historic": historic_heap,
     "lossy": lossy_heap,
+    "marked": marked_heap,
     "running": running_heap,
     "sampled": sampled_heap,
     "empty": empty_heap,

@@ -9,7 +9,7 @@ import numpy as np
 
 from heapglass.export.extract import Extract
 from heapglass.export.metric import Metric
-from heapglass.model import BlockTable, LiveUnit, Pseudo, Snapshot, Timeline
+from heapglass.model import BlockTable, LiveUnit, Mark, Pseudo, Snapshot, Timeline
 from heapglass.views.extract import ExtractQuery, build_extract
 from unit.fake_source import FakeNames, FakeSite, FakeSource, frame
 
@@ -36,6 +36,7 @@ SNAPSHOTS = (
     (1 * _S, {2: (5, 500, 6, 600), 3: (1, 10, 1, 10)}),
     (2 * _S, {2: (5, 500, 6, 600), 3: (0, 0, 5, 50), 4: (3, 30_000, 3, 30_000)}),
 )
+MARKS = (Mark(_S, "loaded"), Mark(2 * _S, "done"))
 
 
 @dataclass
@@ -62,7 +63,7 @@ class History(FakeSource):
 
 
 def heap(**changes: object) -> History:
-    return History(**{"made_of": SITES} | changes)  # type: ignore[arg-type]
+    return History(**{"made_of": SITES, "named_moments": MARKS} | changes)  # type: ignore[arg-type]
 
 
 def sampled_heap() -> History:

@@ -76,6 +76,11 @@ def test_snapshots_have_what_changed() -> None:
     ]
 
 
+def test_marks_in_order() -> None:
+    rows = [tuple(row.values()) for row in made("marks").rows()]
+    assert rows == [(10**9, "loaded"), (2 * 10**9, "done")]
+
+
 def test_filtered_tables_have_the_chosen_sites_only() -> None:
     extract = sample.extract(filters=(parse_filter("grow"),))
     assert TABLES["sites"](extract).columns["id"].tolist() == [2]

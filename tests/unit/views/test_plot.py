@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from heapglass.views.glyphs import ASCII, UNICODE, draw_columns
-from heapglass.views.plot import Axis, draw_area, draw_plot, spread
+from heapglass.views.plot import Axis, draw_area, draw_plot, place_labels, spread
 
 
 def test_the_highest_fills_its_column_and_little_is_seen() -> None:
@@ -28,3 +28,14 @@ def test_a_plot_has_its_axes() -> None:
 def test_labels_are_spread_and_give_way() -> None:
     assert spread(Axis("0", "1 s", "2 s"), 21) == "0        1 s      2 s"
     assert spread(Axis("0 ns", "1.5 s", "3.0 s"), 12) == "0 ns   3.0 s"
+
+
+def test_labels_stand_at_their_columns() -> None:
+    labels = [(0, "loaded"), (4, "served"), (12, "done"), (19, "ended")]
+    lines, left_out = place_labels(labels, 20, 3, ASCII)
+    assert lines == ["^ loaded    ^ done", "    ^ served", "             ended ^"]
+    assert left_out == 0
+    assert place_labels(labels, 20, 1, ASCII) == (["^ loaded    ^ done"], 2)
+    assert place_labels([(1, "a" * 30)], 20, 1, ASCII)[0][0].startswith(" ^ a")
+    assert len(place_labels([(15, "a" * 30)], 20, 1, ASCII)[0][0]) <= 20
+    assert place_labels([], 20, 1, ASCII) == ([], 0)
