@@ -17,7 +17,7 @@ from heapglass.cli.arguments import (
 )
 from heapglass.cli.located_rows import column_widths, locate_rows, pad_cells
 from heapglass.cli.output import PIPE_WIDTH, Screen, location_parts, open_screen, print_json
-from heapglass.cli.scope import BlockScope, add_block_scope, open_blocks
+from heapglass.cli.scope import TimeScope, add_block_scope, open_blocks
 from heapglass.cli.source import add_debuginfod_option
 from heapglass.units import format_compact, format_count, format_size
 from heapglass.views.block_class_documents import classes_document
@@ -85,7 +85,7 @@ def print_classes(screen: Screen, view: ClassView) -> None:
     screen.warnings(view.warnings)
 
 
-def _query(args: argparse.Namespace, kind: ClassKind, scope: BlockScope) -> ClassQuery:
+def _query(args: argparse.Namespace, kind: ClassKind, scope: TimeScope) -> ClassQuery:
     limit = args.limit if args.limit is not None else 0 if args.json else _ROWS
     return ClassQuery(
         kind=kind,

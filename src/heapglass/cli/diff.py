@@ -13,6 +13,7 @@ from heapglass.cli.arguments import (
     add_min_option,
     add_output_options,
     add_sort_option,
+    add_thread_option,
     add_wrapper_option,
     chosen_filters,
     chosen_plumbing,
@@ -67,6 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="BY",
         help="compare functions, files or modules instead of sites",
     )
+    add_thread_option(parser)
     add_filter_options(parser)
     add_min_option(parser, "only changes of at least SIZE")
     parser.add_argument("--same", action="store_true", help="also what did not change")
@@ -86,7 +88,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     if args.group and args.stacks:
         raise UsageError("--stacks shows the stacks of sites and cannot be used with --group")
-    before, after = (Named(one.heap, one.names) for one in open_moments(args.before, args.after))
+    opened = open_moments(args.before, args.after, thread=args.thread)
+    before, after = (Named(one.heap, one.names) for one in opened)
     view = build_diff(before, after, _query(args))
     if args.json:
         print_json(diff_document(before, after, view))

@@ -24,7 +24,7 @@ from heapglass.cli.arguments import (
 )
 from heapglass.cli.located_rows import column_widths, locate_rows, pad_cells
 from heapglass.cli.output import Screen, location_parts, open_screen, print_json
-from heapglass.cli.scope import BlockScope, add_block_scope, open_blocks
+from heapglass.cli.scope import TimeScope, add_block_scope, open_blocks
 from heapglass.cli.site_list import blocks_text
 from heapglass.cli.source import add_debuginfod_option
 from heapglass.cli.stack_lines import print_stack
@@ -149,7 +149,7 @@ def _suppressions(args: argparse.Namespace) -> Iterator[Suppression]:
 
 
 def _query(
-    args: argparse.Namespace, scope: BlockScope, suppressions: tuple[Suppression, ...]
+    args: argparse.Namespace, scope: TimeScope, suppressions: tuple[Suppression, ...]
 ) -> LeakQuery:
     default = 0 if args.json else _STACKS_SHOWN if args.stacks else _ROWS
     return LeakQuery(

@@ -19,10 +19,17 @@ from heapglass.views.naming import Resolver
 
 _END = Moment(MomentKind.END)
 _BY_THREAD = (MomentKind.END, MomentKind.PEAK)
+_THREADS_ENDED = "snapshots do not tell threads apart: --thread knows the end and the peak"
 
 
 def add_scope_arguments(parser: argparse.ArgumentParser, nargs: Literal["?"] | None = None) -> None:
     """SOURCE, as many as `nargs` says, and the options that narrow it down."""
+    _add_source(parser, nargs)
+    add_thread_option(parser)
+    add_window_options(parser)
+
+
+def _add_source(parser: argparse.ArgumentParser, nargs: Literal["?"] | None = None) -> None:
     parser.add_argument(
         "source",
         metavar="SOURCE",
@@ -30,17 +37,13 @@ def add_scope_arguments(parser: argparse.ArgumentParser, nargs: Literal["?"] | N
         help="a recording made by 'heapglass run', or a core; FILE@MOMENT shows it as it was then,"
         " MOMENT being 90s, 00:01:30, peak, end or the name of a mark",
     )
-    add_thread_option(parser)
-    add_window_options(parser)
 
 
 def open_scope(args: argparse.Namespace) -> Opened:
-    path, moment = split_moment(args.source)
-    if moment is not None and args.until is not None:
-        raise UsageError("--until and SOURCE@MOMENT both say where to stop: give one of them")
-    until = moment or args.until or _END
+    path, end = _end_of_scope(args)
+    until = end or _END
     if args.thread is not None and (args.since or until.kind not in _BY_THREAD):
-        raise UsageError("snapshots do not tell threads apart: --thread knows the end and the peak")
+        raise UsageError(_THREADS_ENDED)
     opened = open_source(path)
     heap = opened.heap
     if args.thread is not None:
@@ -50,22 +53,28 @@ def open_scope(args: argparse.Namespace) -> Opened:
     return Opened(at_moment(heap, until), opened.names)
 
 
-def open_moments(*arguments: str) -> list[Opened]:
-    """Each SOURCE or SOURCE@MOMENT; two moments of one file share what is known of it."""
+def open_moments(*arguments: str, thread: str | None = None) -> list[Opened]:
+    """Each SOURCE or SOURCE@MOMENT, of some threads if asked for; two moments of one file share
+    what is known of it."""
     known: dict[str, Opened] = {}
     found = []
     for argument in arguments:
         path, moment = split_moment(argument)
+        until = moment or _END
+        if thread is not None and until.kind not in _BY_THREAD:
+            raise UsageError(_THREADS_ENDED)
         if path not in known:
             known[path] = open_source(path)
-        heap = at_moment(known[path].heap, moment or _END)
-        found.append(Opened(heap, known[path].names))
+        heap = known[path].heap
+        if thread is not None:
+            heap = ThreadHeap(heap, compile_pattern(thread))
+        found.append(Opened(at_moment(heap, until), known[path].names))
     return found
 
 
 @dataclass(frozen=True, slots=True)
-class BlockScope:
-    """Which of the live blocks are looked at: by when they were allocated, and at which sites."""
+class TimeScope:
+    """The time that is looked at, and the sites; of live blocks, when they were allocated."""
 
     heap: HeapSource
     names: Resolver
@@ -74,13 +83,23 @@ class BlockScope:
     sites: frozenset[int] | None  # None: all
 
 
-def add_block_scope(parser: argparse.ArgumentParser) -> None:
-    add_source_argument(parser)
+def add_history_scope(parser: argparse.ArgumentParser) -> None:
+    _add_source(parser)
+    _add_thread_sites(parser)
+    add_window_options(parser)
+
+
+def _add_thread_sites(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--thread",
         metavar="REGEX",
         help="only sites that threads of this name or thread id allocated at",
     )
+
+
+def add_block_scope(parser: argparse.ArgumentParser) -> None:
+    add_source_argument(parser)
+    _add_thread_sites(parser)
     for name, what in (("since", "after"), ("until", "before")):
         parser.add_argument(
             f"--{name}",
@@ -91,25 +110,43 @@ def add_block_scope(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def open_blocks(args: argparse.Namespace) -> BlockScope:
+def open_blocks(args: argparse.Namespace) -> TimeScope:
     path, moment = split_moment(args.source)
     if moment is not None and moment.kind is not MomentKind.END:
         raise UsageError(
             "single blocks are only known as they are now or at the end: use --since and --until"
             " to choose them by when they were allocated"
         )
+    return _open_times(path, args, args.until)
+
+
+def open_history(args: argparse.Namespace) -> TimeScope:
+    """For views of memory over time, which end at SOURCE@MOMENT."""
+    path, until = _end_of_scope(args)
+    return _open_times(path, args, until)
+
+
+def _open_times(path: str, args: argparse.Namespace, until: Moment | None) -> TimeScope:
     opened = open_source(path)
     heap, sites = opened.heap, None
     if args.thread is not None:
         table = ThreadHeap(heap, compile_pattern(args.thread)).sites()
         sites = frozenset(table.id[table.allocations > 0].tolist())
-    return BlockScope(
+    return TimeScope(
         heap,
         opened.names,
         moment_time_ns(heap, args.since) if args.since else 0,
-        moment_time_ns(heap, args.until) if args.until else None,
+        moment_time_ns(heap, until) if until else None,
         sites,
     )
+
+
+def _end_of_scope(args: argparse.Namespace) -> tuple[str, Moment | None]:
+    """The file, and where SOURCE@MOMENT or --until says to stop."""
+    path, moment = split_moment(args.source)
+    if moment is not None and args.until is not None:
+        raise UsageError("--until and SOURCE@MOMENT both say where to stop: give one of them")
+    return path, moment or args.until
 
 
 def split_moment(argument: str) -> tuple[str, Moment | None]:

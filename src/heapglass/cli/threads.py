@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from heapglass.analysis.filters import compile_pattern
+from heapglass.analysis.moments import MomentKind, moment_time_ns
 from heapglass.cli.arguments import (
     add_filter_options,
     add_min_option,
@@ -15,9 +16,12 @@ from heapglass.cli.arguments import (
     chosen_filters,
     chosen_units,
     count_argument,
+    moment_argument,
 )
 from heapglass.cli.output import Screen, open_screen, print_json
-from heapglass.cli.source import add_debuginfod_option, add_source_argument, open_source
+from heapglass.cli.scope import split_moment
+from heapglass.cli.source import Opened, add_debuginfod_option, add_source_argument, open_source
+from heapglass.errors import UsageError
 from heapglass.text import printable
 from heapglass.units import (
     format_compact,
@@ -78,6 +82,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="name: put threads of one name together",
     )
     add_thread_option(parser)
+    for name, what in (("since", "last seen before"), ("until", "first seen after")):
+        parser.add_argument(
+            f"--{name}",
+            type=moment_argument,
+            metavar="MOMENT",
+            help=f"without threads {what} this moment, such as 90s, 00:01:30, peak or the name of a"
+            " mark",
+        )
     add_filter_options(parser)
     add_min_option(parser, "only rows of at least SIZE allocated")
     parser.add_argument(
@@ -88,22 +100,34 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
+    opened = _open(args.source)
     query = ThreadQuery(
         sort=ThreadSort(args.sort),
         pattern=compile_pattern(args.thread) if args.thread is not None else None,
         filters=chosen_filters(args),
+        since_ns=moment_time_ns(opened.heap, args.since) if args.since else 0,
+        until_ns=moment_time_ns(opened.heap, args.until) if args.until else None,
         min_bytes=args.min or 0,
         limit=args.limit,
         is_by_name=args.group is not None,
         units=chosen_units(args),
     )
-    opened = open_source(args.source)
     view = build_threads(opened.heap, opened.names, query)
     if args.json:
         print_json(threads_document(opened.heap, view))
     else:
         print_threads(open_screen(args), view)
     return 0
+
+
+def _open(argument: str) -> Opened:
+    path, moment = split_moment(argument)
+    if moment is not None and moment.kind is not MomentKind.END:
+        raise UsageError(
+            "snapshots do not tell threads apart: use --since and --until to choose threads by when"
+            " they were seen; 'heapglass table --group thread FILE@peak' has what they held then"
+        )
+    return open_source(path)
 
 
 def print_threads(screen: Screen, view: ThreadsView) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from heapglass.analysis.moments import moment_time_ns
 from heapglass.analysis.series import highest_in_columns, rates_in_columns
 from heapglass.cli.arguments import (
     add_filter_options,
+    add_min_option,
     add_output_options,
-    add_window_options,
     add_wrapper_option,
     chosen_filters,
     chosen_plumbing,
@@ -18,7 +17,8 @@ from heapglass.cli.arguments import (
     count_argument,
 )
 from heapglass.cli.output import PIPE_WIDTH, Screen, location_parts, open_screen, print_json
-from heapglass.cli.source import Opened, add_debuginfod_option, add_source_argument, open_source
+from heapglass.cli.scope import TimeScope, add_history_scope, open_history
+from heapglass.cli.source import add_debuginfod_option
 from heapglass.text import printable
 from heapglass.units import format_compact, format_count, format_duration, format_size
 from heapglass.views.glyphs import draw_columns
@@ -38,7 +38,7 @@ _EXAMPLES = """\
 examples:
   heapglass timeline server.1234.heapglass
   heapglass timeline --show bytes --since 10s --until 20s server.1234.heapglass
-  heapglass timeline --function cache_insert server.1234.heapglass"""
+  heapglass timeline --function cache_insert server.1234.heapglass@90s"""
 
 _TITLES = {
     Curve.LIVE: "Live bytes",
@@ -56,7 +56,7 @@ _MARK_LINES = 4
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = _DESCRIPTION
     parser.epilog = _EXAMPLES
-    add_source_argument(parser)
+    add_history_scope(parser)
     parser.add_argument(
         "--show",
         choices=[curve.value for curve in Curve],
@@ -73,17 +73,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="sites with a curve of their own, 0 for none (default: 5)",
     )
     add_filter_options(parser)
-    add_window_options(parser)
+    add_min_option(parser, "only sites that held at least SIZE at a snapshot, the peak or the end")
     add_wrapper_option(parser)
     add_debuginfod_option(parser)
     add_output_options(parser)
 
 
 def main(args: argparse.Namespace) -> int:
-    opened = open_source(args.source)
-    view = build_timeline(opened.heap, opened.names, _query(args, opened))
+    scope = open_history(args)
+    view = build_timeline(scope.heap, scope.names, _query(args, scope))
     if args.json:
-        print_json(timeline_document(opened.heap, view))
+        print_json(timeline_document(scope.heap, view))
     else:
         print_timeline(open_screen(args), view)
     return 0
@@ -92,8 +92,7 @@ def main(args: argparse.Namespace) -> int:
 def print_timeline(screen: Screen, view: TimelineView) -> None:
     screen.caveats(view.caveats)
     width = (screen.width or PIPE_WIDTH) - _LABEL_WIDTH
-    sites = f"  of {format_count(view.matched)} sites" if view.matched is not None else ""
-    screen.line((_TITLES[view.curve], "bold"), (sites, "dim"))
+    screen.line((_TITLES[view.curve], "bold"), (_matched(view), "dim"))
     if not view.series.value.any():
         screen.line(("Nothing to draw: it was 0 throughout.", "dim"))
         return
@@ -108,12 +107,20 @@ def print_timeline(screen: Screen, view: TimelineView) -> None:
     screen.warnings(view.warnings)
 
 
-def _query(args: argparse.Namespace, opened: Opened) -> TimelineQuery:
+def _matched(view: TimelineView) -> str:
+    if view.matched is None:
+        return ""
+    return f"  of {format_count(view.matched)} site{'' if view.matched == 1 else 's'}"
+
+
+def _query(args: argparse.Namespace, scope: TimeScope) -> TimelineQuery:
     return TimelineQuery(
         curve=Curve(args.show),
         filters=chosen_filters(args),
-        since_ns=moment_time_ns(opened.heap, args.since) if args.since else 0,
-        until_ns=moment_time_ns(opened.heap, args.until) if args.until else None,
+        sites=scope.sites,
+        min_bytes=args.min or 0,
+        since_ns=scope.since_ns,
+        until_ns=scope.until_ns,
         top=args.top,
         units=chosen_units(args),
         plumbing=chosen_plumbing(args),

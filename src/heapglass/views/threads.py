@@ -14,7 +14,7 @@ from heapglass.analysis.filters import Filter
 from heapglass.analysis.grouping import name_threads
 from heapglass.analysis.threads import find_threads
 from heapglass.model import HeapSource, Thread
-from heapglass.units import Units
+from heapglass.units import Units, format_duration
 from heapglass.views.caveats import list_caveats
 from heapglass.views.naming import Resolver
 from heapglass.views.selection import TableQuery, select_sites
@@ -34,6 +34,8 @@ class ThreadQuery:
     sort: ThreadSort = ThreadSort.BYTES
     pattern: re.Pattern[str] | None = None
     filters: tuple[Filter, ...] = ()
+    since_ns: int = 0  # when they were seen
+    until_ns: int | None = None
     min_bytes: int = 0  # allocated
     limit: int = 0  # rows; 0: all
     is_by_name: bool = False
@@ -85,19 +87,36 @@ def build_threads(source: HeapSource, resolver: Resolver, query: ThreadQuery) ->
     threads = source.threads
     if query.pattern is not None:
         threads = find_threads(threads, query.pattern)
+    threads = tuple(thread for thread in threads if _is_seen(thread, query))
     if query.filters:
         threads = tuple(_filtered(source, resolver, threads, query))
     rows = [_row(group) for group in _groups(threads, is_by_name=query.is_by_name)]
     rows = [row for row in rows if row.bytes_allocated >= query.min_bytes]
     rows.sort(key=lambda row: (_SORTS[query.sort](row), row.first_seen_ns, row.tids))
     return ThreadsView(
-        caveats=list_caveats(source, source.sites(), query.units),
+        caveats=(*list_caveats(source, source.sites(), query.units), *_window_note(query)),
         sort=query.sort,
         is_by_name=query.is_by_name,
         rows=tuple(rows[: query.limit] if query.limit else rows),
         matched=len(rows),
         bytes_allocated=sum(row.bytes_allocated for row in rows),
         warnings=tuple(resolver.warnings),
+    )
+
+
+def _is_seen(thread: Thread, query: ThreadQuery) -> bool:
+    is_early = query.until_ns is None or thread.first_seen_ns <= query.until_ns
+    return is_early and thread.last_seen_ns >= query.since_ns
+
+
+def _window_note(query: ThreadQuery) -> Iterator[str]:
+    if not query.since_ns and query.until_ns is None:
+        return
+    until = "the end" if query.until_ns is None else format_duration(query.until_ns)
+    since = format_duration(query.since_ns) if query.since_ns else "the start"
+    yield (
+        f"Only threads that were seen between {since} and {until}, with all that they did:"
+        " snapshots do not tell threads apart."
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -14,7 +14,7 @@ from heapglass.analysis.plumbing import Plumbing
 from heapglass.analysis.series import Series, add_point, cut_series, live_series
 from heapglass.errors import UsageError
 from heapglass.model import HeapSource, Mark, SiteTable, Snapshot
-from heapglass.units import Units
+from heapglass.units import Units, format_count
 from heapglass.views.caveats import list_caveats
 from heapglass.views.naming import Resolver, name_stacks
 from heapglass.views.rows import SiteRow, build_rows
@@ -50,6 +50,8 @@ _COLUMN = {
 class TimelineQuery:
     curve: Curve = Curve.LIVE
     filters: tuple[Filter, ...] = ()
+    sites: frozenset[int] | None = None  # only these
+    min_bytes: int = 0  # that a site held at some moment that is known
     since_ns: int = 0
     until_ns: int | None = None
     top: int = 5  # sites with a curve of their own
@@ -81,16 +83,15 @@ class TimelineView:
 
 def build_timeline(source: HeapSource, resolver: Resolver, query: TimelineQuery) -> TimelineView:
     table = source.sites()
-    chosen = select_sites(source, resolver, TableQuery(filters=query.filters))
-    picked = set(chosen.ids()) if query.filters else None
     first_ns, last_ns = _window(source, query)
     history = list(source.snapshots())
+    picked = _pick(source, resolver, query, history)
     series = _series(source, query.curve, history, table, picked)
     totals = source.totals
     has_peak = query.curve is Curve.LIVE and picked is None
     is_inside = first_ns <= totals.peak_time_ns <= last_ns
     return TimelineView(
-        caveats=list_caveats(source, table, query.units),
+        caveats=(*list_caveats(source, table, query.units), *_thread_note(query)),
         curve=query.curve,
         series=cut_series(series, first_ns, last_ns),
         first_ns=first_ns,
@@ -103,6 +104,39 @@ def build_timeline(source: HeapSource, resolver: Resolver, query: TimelineQuery)
         snapshots=len(history),
         warnings=tuple(resolver.warnings),
     )
+
+
+def _thread_note(query: TimelineQuery) -> Iterator[str]:
+    if query.sites is not None:
+        count = len(query.sites)
+        sites = "the one site" if count == 1 else f"the {format_count(count)} sites"
+        yield (
+            f"All that happened at {sites} that these threads allocated at: neither timeline nor"
+            " snapshots tell threads apart."
+        )
+
+
+def _pick(
+    source: HeapSource, resolver: Resolver, query: TimelineQuery, history: Sequence[Snapshot]
+) -> set[int] | None:
+    """The sites that are asked for; None: all."""
+    if not query.filters and query.sites is None and not query.min_bytes:
+        return None
+    chosen = select_sites(source, resolver, TableQuery(filters=query.filters))
+    picked = set(chosen.ids())
+    if query.sites is not None:
+        picked &= query.sites
+    if query.min_bytes:
+        picked &= _large(chosen.table, history, query.min_bytes)
+    return picked
+
+
+def _large(table: SiteTable, history: Sequence[Snapshot], least: int) -> set[int]:
+    """Sites that held that much at a snapshot, at the peak or at the end."""
+    large = set(table.id[np.maximum(table.live_bytes, table.peak_bytes) >= least].tolist())
+    for snapshot in history:
+        large.update(snapshot.site[snapshot.live_bytes >= least].tolist())
+    return large
 
 
 def _window(source: HeapSource, query: TimelineQuery) -> tuple[int, int]:
