@@ -24,12 +24,13 @@ _THREADS_ENDED = "snapshots do not tell threads apart: --thread knows the end an
 
 def add_scope_arguments(parser: argparse.ArgumentParser, nargs: Literal["?"] | None = None) -> None:
     """SOURCE, as many as `nargs` says, and the options that narrow it down."""
-    _add_source(parser, nargs)
+    add_moment_argument(parser, nargs)
     add_thread_option(parser)
     add_window_options(parser)
 
 
-def _add_source(parser: argparse.ArgumentParser, nargs: Literal["?"] | None = None) -> None:
+def add_moment_argument(parser: argparse.ArgumentParser, nargs: Literal["?"] | None = None) -> None:
+    """SOURCE or SOURCE@MOMENT."""
     parser.add_argument(
         "source",
         metavar="SOURCE",
@@ -84,7 +85,7 @@ class TimeScope:
 
 
 def add_history_scope(parser: argparse.ArgumentParser) -> None:
-    _add_source(parser)
+    add_moment_argument(parser)
     _add_thread_sites(parser)
     add_window_options(parser)
 

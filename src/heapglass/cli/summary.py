@@ -17,9 +17,10 @@ from heapglass.cli.arguments import (
     count_argument,
 )
 from heapglass.cli.output import PIPE_WIDTH, Screen, open_screen, print_json
+from heapglass.cli.scope import add_moment_argument, open_moments
 from heapglass.cli.site_list import blocks_text, print_site_list, print_title, site_numbers
-from heapglass.cli.source import add_debuginfod_option, add_source_argument, open_source
-from heapglass.model import LiveUnit, Mark, Totals
+from heapglass.cli.source import add_debuginfod_option
+from heapglass.model import LiveUnit, Mark
 from heapglass.text import printable
 from heapglass.units import (
     format_compact,
@@ -50,6 +51,7 @@ _EXAMPLES = """\
 examples:
   heapglass summary server.1234.heapglass
   heapglass summary --top 20 --wrapper 'x(m|re)alloc' server.1234.heapglass
+  heapglass summary server.1234.heapglass@90s
   heapglass summary --json server.1234.heapglass | jq .totals.peak_bytes"""
 
 _TWO_COLUMNS_FROM = 120
@@ -66,7 +68,7 @@ _WORDS = {Remainder.LIVE: "Live", Remainder.LEAKED: "Leaked", Remainder.LEFT: "L
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = _DESCRIPTION
     parser.epilog = _EXAMPLES
-    add_source_argument(parser)
+    add_moment_argument(parser)
     parser.add_argument(
         "-n",
         "--top",
@@ -82,7 +84,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     query = SummaryQuery(args.top, chosen_units(args), chosen_plumbing(args))
-    opened = open_source(args.source)
+    (opened,) = open_moments(args.source)
     view = build_summary(opened.heap, opened.names, query)
     if args.json:
         print_json(summary_document(view))
@@ -114,13 +116,15 @@ def _print_process(screen: Screen, view: SummaryView) -> None:
 
 
 def _print_totals(screen: Screen, view: SummaryView) -> None:
-    totals = view.totals
+    totals, absent = view.totals, view.absent
     rows = [
-        ("Allocated", totals.allocations, totals.bytes_allocated, _churn(totals)),
+        ("Allocated", totals.allocations, totals.bytes_allocated, _churn(view)),
         ("Freed", totals.frees, totals.bytes_freed, ""),
-        (_WORDS[view.remainder], totals.live_blocks, totals.live_bytes, _slack(screen, totals)),
+        (_WORDS[view.remainder], totals.live_blocks, totals.live_bytes, _slack(screen, view)),
         ("Peak", None, totals.peak_bytes, f"after {format_duration(totals.peak_time_ns)}"),
     ]
+    counters = ("bytes_allocated", "bytes_freed", "live_bytes", "peak_bytes")
+    rows = [row for row, name in zip(rows, counters, strict=True) if name not in absent]
     counts = ["" if count is None else blocks_text(count) for _, count, _, _ in rows]
     width = max(map(len, counts))
     screen.line()
@@ -131,14 +135,18 @@ def _print_totals(screen: Screen, view: SummaryView) -> None:
         screen.line(start, (number, "bold"), (shorten(note, room, screen.glyphs), "dim"))
 
 
-def _slack(screen: Screen, totals: Totals) -> str:
+def _slack(screen: Screen, view: SummaryView) -> str:
+    totals = view.totals
+    if view.absent:
+        return ""
     if totals.live_unit is LiveUnit.USABLE:
         return "usable bytes"
     return f"and {format_size(totals.slack_bytes, screen.units)} slack"
 
 
-def _churn(totals: Totals) -> str:
-    if not totals.allocations:
+def _churn(view: SummaryView) -> str:
+    totals = view.totals
+    if not totals.allocations or "temporary" in view.absent:
         return ""
     temporary = format_share(totals.temporary, totals.allocations)
     reallocs = f"{format_compact(totals.reallocs)} realloc{'' if totals.reallocs == 1 else 's'}"
@@ -161,7 +169,7 @@ def _print_remaining(screen: Screen, view: SummaryView) -> None:
         # Where blocks are sampled there may be some, all of them missed.
         is_missed = totals.live_unit is LiveUnit.USABLE and totals.live_blocks > 0
         found = "nothing that was sampled" if is_missed else "nothing"
-        print_title(screen, _TITLES[view.remainder], found)
+        print_title(screen, _remainder_title(view), found)
         return
     if not view.remaining:
         return
@@ -170,8 +178,12 @@ def _print_remaining(screen: Screen, view: SummaryView) -> None:
     noun = "site" if sites == "1" else "sites"
     note = f"{size} in {blocks_text(totals.live_blocks)} from {sites} {noun}"
     numbers = site_numbers(screen, view.remaining, "live", totals.live_bytes)
-    print_title(screen, _TITLES[view.remainder], note)
+    print_title(screen, _remainder_title(view), note)
     print_site_list(screen, view.remaining, numbers)
+
+
+def _remainder_title(view: SummaryView) -> str:
+    return "Live then" if view.absent else _TITLES[view.remainder]
 
 
 def _print_marks(screen: Screen, view: SummaryView) -> None:

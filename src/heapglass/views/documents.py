@@ -5,7 +5,8 @@ Keys are only ever added; a change of meaning gets a new number in `schema`.
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Iterator
+from dataclasses import asdict, fields
 from functools import lru_cache
 from typing import Any
 
@@ -40,7 +41,10 @@ def summary_document(view: SummaryView) -> Document:
     return {
         "schema": SUMMARY_SCHEMA,
         "process": process_document(view.process),
-        "totals": totals_document(view.totals, view.peak_difference_bytes),
+        "totals": {
+            **totals_document(view.totals, view.peak_difference_bytes),
+            **dict.fromkeys(_absent_totals(view.absent)),
+        },
         "losses": losses_document(view.losses),
         "recorder": _recorder(view.recorder, view.losses),
         "caveats": list(view.caveats),
@@ -48,7 +52,7 @@ def summary_document(view: SummaryView) -> Document:
         "sites": view.site_count,
         "remainder": view.remainder.value,
         "at_peak": [site_document(row) for row in view.at_peak],
-        "remaining": [site_document(row) for row in view.remaining],
+        "remaining": [site_document(row, view.absent) for row in view.remaining],
         "annotated": [site_document(row) for row in view.annotated.rows],
         "marks": [mark_document(mark) for mark in view.marks],
         "sizes": [_bar(bar) for bar in view.sizes],
@@ -124,6 +128,15 @@ def totals_document(totals: Totals, peak_difference_bytes: int | None) -> Docume
         "slack_bytes": totals.slack_bytes,
         "peak_difference_bytes": peak_difference_bytes,
     }
+
+
+def _absent_totals(absent: frozenset[str]) -> Iterator[str]:
+    """What is not known of a moment, as the totals call it."""
+    yield from absent & {field.name for field in fields(Totals)}
+    if "realloc_moved" in absent:
+        yield "reallocs"
+    if "peak_bytes" in absent:
+        yield from ("peak_time", "usable_live_bytes", "slack_bytes")
 
 
 def losses_document(losses: Losses) -> Document:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from heapglass.analysis.leaks import Remainder, find_remains
+from heapglass.analysis.narrowed import absent_counters
 from heapglass.analysis.order import SortKey, top_sites
 from heapglass.analysis.peak import peak_difference_bytes
 from heapglass.analysis.plumbing import Plumbing
-from heapglass.model import HeapSource, Losses, Mark, Process, ProcessState, Recorder, Totals
+from heapglass.model import (
+    HeapSource,
+    Losses,
+    Mark,
+    Process,
+    ProcessState,
+    Recorder,
+    SiteTable,
+    Totals,
+)
 from heapglass.text import printable, shell_word
 from heapglass.units import Units, format_duration
 from heapglass.views.annotated import AnnotatedView, build_annotated
@@ -44,6 +55,7 @@ class SummaryView:
     sizes: tuple[Bar, ...]  # of all allocations, in bytes
     lifetimes: tuple[Bar, ...]  # of all freed blocks, in ns
     warnings: tuple[str, ...]  # what kept frames from having names
+    absent: frozenset[str]  # counters that are not known of a moment
 
 
 def build_summary(source: HeapSource, resolver: Resolver, query: SummaryQuery) -> SummaryView:
@@ -54,10 +66,11 @@ def build_summary(source: HeapSource, resolver: Resolver, query: SummaryQuery) -
     remaining_rows = remains.rows[: query.top]
     shown = {int(table.id[row]) for row in (*peak_rows, *remaining_rows)}
     stacks = name_stacks(source, resolver, sorted(shown))
+    absent = absent_counters(source)
     return SummaryView(
-        caveats=list_caveats(source, table, query.units),
+        caveats=(*list_caveats(source, table, query.units), *_moment_note(table, absent)),
         process=process,
-        thread_count=len(source.threads),
+        thread_count=sum(one.first_seen_ns <= process.duration_ns for one in source.threads),
         site_count=len(table),
         totals=source.totals,
         peak_difference_bytes=peak_difference_bytes(source, table),
@@ -69,10 +82,17 @@ def build_summary(source: HeapSource, resolver: Resolver, query: SummaryQuery) -
         remaining_site_count=len(remains.rows),
         annotated=build_annotated(source, resolver, max(1, query.top), query.plumbing),
         marks=tuple(source.marks()),
-        sizes=fold_histogram(source.size_histogram()),
-        lifetimes=fold_histogram(source.lifetime_histogram()),
+        # Histograms are counted over the whole run, and say nothing about a moment of it.
+        sizes=() if absent else fold_histogram(source.size_histogram()),
+        lifetimes=() if absent else fold_histogram(source.lifetime_histogram()),
         warnings=tuple(resolver.warnings),
+        absent=absent,
     )
+
+
+def _moment_note(table: SiteTable, absent: frozenset[str]) -> Iterator[str]:
+    if absent and table.samples.any():
+        yield "The totals of a moment are what its sites add up to, and so estimates, too."
 
 
 def command_text(process: Process) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
-from heapglass.cli import doctor, main, scope, source, summary, threads
+from heapglass.cli import doctor, main, scope, source, threads
 from unit.cli.sample_heap import later_heap
 from unit.fake_source import FakeNames, FakeSource
 
@@ -32,7 +32,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         opened = source.Opened(heap, FakeNames(heap, ["libstripped_plugin.so has no symbols"]))
         later = later_heap()
         heaps = {"later": source.Opened(later, FakeNames(later))}
-        for command in (summary, scope, doctor, threads):
+        for command in (scope, doctor, threads):
             monkeypatch.setattr(
                 command, "open_source", lambda argument: heaps.get(argument, opened)
             )

@@ -52,6 +52,8 @@ SCREENS = {
     "doctor-lossy-120": (["doctor", "x"], {"COLUMNS": "120"}),
     "doctor-running-80": (["doctor", "x"], {"COLUMNS": "80"}),
     "doctor-empty-80": (["doctor", "x"], {"COLUMNS": "80"}),
+    "summary-marked-80": (["summary", "x@2s"], {"COLUMNS": "80"}),
+    "summary-historic-peak-80": (["summary", "x@peak", "-n", "2"], {"COLUMNS": "80"}),
     "summary-lossy-80": (["summary", "x"], {"COLUMNS": "80"}),
     "table-lossy-80": (["table", "x"], {"COLUMNS": "80"}),
     "summary-running-80": (["summary", "x", "-n", "1"], {"COLUMNS": "80"}),

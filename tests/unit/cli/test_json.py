@@ -253,6 +253,14 @@ def test_what_a_moment_does_not_know_is_null(run: Run) -> None:
     assert found["sum"]["peak_bytes"] is None
     assert found["sum"]["live_bytes"] == 12_408_319
     assert all(site["temporary"] is None for site in found["sites"])
+    totals = document(run, historic_heap(), "summary", "x@2s")["totals"]
+    unknown = {"peak_bytes", "peak_time", "temporary", "reallocs", "usable_live_bytes"}
+    assert {name for name, value in totals.items() if value is None} == {
+        *unknown,
+        "slack_bytes",
+        "peak_difference_bytes",
+    }
+    assert totals["live_bytes"] == 12_408_319
     at_peak = document(run, historic_heap(), "tree", "x@peak", "--min", "0")
     assert at_peak["nodes"][0]["allocations"] is None
     assert at_peak["nodes"][0]["live_bytes"] == historic_heap().totals.peak_bytes
