@@ -18,6 +18,7 @@ _S = 10**9
 # The classes that dmalloc reports in; the last one has no end.
 CLASSIC_SIZES = (0, *(2**power for power in range(2, 13)))
 CLASSIC_AGES_NS = (0, _S, 10 * _S, 100 * _S, 1000 * _S)
+_CERTAIN = 4716  # 1024ths of the interval, from which on every block is recorded
 _FINEST_AGE_NS = 10**6  # births are known to about a millisecond
 
 
@@ -42,9 +43,11 @@ def take_blocks(blocks: BlockTable, chosen: NDArray[np.bool_]) -> BlockTable:
 
 
 def block_weights(blocks: BlockTable) -> F64:
-    """How many blocks each one stands for."""
+    """How many blocks each one stands for. Large ones are all recorded, as the recorder's weight.h
+    has it, and stand for themselves."""
     weights = np.ones(len(blocks))
-    sampled = np.flatnonzero(blocks.sample_bytes)
+    is_certain = blocks.size * 1024 >= blocks.sample_bytes * _CERTAIN
+    sampled = np.flatnonzero((blocks.sample_bytes > 0) & ~is_certain)
     share = np.maximum(blocks.size[sampled], 1) / blocks.sample_bytes[sampled]
     weights[sampled] = -1 / np.expm1(-share)
     return weights

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from heapglass.analysis.blocks import block_weights
 from heapglass.model import BlockTable
 from heapglass.model.tables import F64, I64
 
@@ -60,8 +61,5 @@ def _choose(site: I64, span: I64, size: F64, live_bytes: I64) -> Births:
 
 def _weights(blocks: BlockTable) -> F64:
     """Bytes, at least one; a sample's divided by the chance that it had of being one."""
-    size = np.maximum(blocks.size, 1).astype(np.float64)
-    interval = blocks.sample_bytes.astype(np.float64)
-    is_sample = interval > 0
-    chance = -np.expm1(-size / np.where(is_sample, interval, 1.0))
-    return np.where(is_sample, size / chance, size)
+    weights: F64 = np.maximum(blocks.size, 1) * block_weights(blocks)
+    return weights

@@ -67,3 +67,11 @@ def test_a_sample_stands_for_those_it_was_taken_from() -> None:
     assert weights.tolist() == pytest.approx([(512 << 10) + 0.5, 1])
     (found,) = classify(np.array([4, 4]), (0,), blocks([4, 4], every=1024))
     assert found == BlockClass(0, None, 513, 2052)
+
+
+def test_blocks_that_are_always_sampled_stand_for_themselves() -> None:
+    sizes = np.array([4715, 4716, 1 << 20])
+    some = BlockTable(np.arange(3, dtype=np.uint64), sizes, sizes, sizes, np.full(3, 1024))
+    weights = block_weights(some).tolist()
+    assert 1.01 < weights[0] < 1.0102
+    assert weights[1:] == [1, 1]
