@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from math import hypot
 from posixpath import basename
 
 from heapglass.analysis.grouping import GroupBy
@@ -41,6 +42,7 @@ class Side:
     value: int = 0  # of what is compared
     blocks: int = 0  # live, at the peak, or allocated, as the value is
     peak_bytes: int = 0
+    error: float = 0.0  # the standard error of the value
 
 
 NOTHING = Side()
@@ -56,6 +58,11 @@ class Pair:
     @property
     def delta(self) -> int:
         return self.after.value - self.before.value
+
+    @property
+    def delta_error(self) -> float:
+        """Of two moments of one recording the most it can be: they have blocks in common."""
+        return hypot(self.before.error, self.after.error)
 
     @property
     def peak_delta(self) -> int:

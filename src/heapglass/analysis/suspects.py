@@ -42,6 +42,8 @@ class Suspect:
     certainty: Certainty
     blocks: int
     size_bytes: int
+    blocks_error: float  # standard errors; 0 where all blocks are known
+    bytes_error: float
     oldest_ns: int  # age
     median_ns: int
     parts: int  # tenths of the time in which any of them was allocated
@@ -118,11 +120,18 @@ def _judge(site: int, live: _Live, span: Span, levels: Mapping[int, int] | None)
         certainty=_certainty(len(live.size), part_count, level, median_ns / span.length_ns),
         blocks=round(float(live.weight.sum())),
         size_bytes=size_bytes,
+        blocks_error=_error(live.weight, np.ones(len(live.size))),
+        bytes_error=_error(live.weight, live.size.astype(np.float64)),
         oldest_ns=int(live.age_ns.max()),
         median_ns=median_ns,
         parts=part_count,
         level=level,
     )
+
+
+def _error(weight: F64, value: F64) -> float:
+    """Of a sum of values over blocks that stand for `weight` each: docs/sampling.md derives it."""
+    return float(np.sqrt((np.square(value) * weight * (weight - 1)).sum()))
 
 
 def _certainty(blocks: int, parts: int, level: float | None, median_share: float) -> Certainty:

@@ -18,7 +18,7 @@ from heapglass.analysis.names import fold_clones
 from heapglass.analysis.plumbing import Plumbing
 from heapglass.analysis.stacks import FrameMemo, NamedStack
 from heapglass.model import Frame, Pseudo
-from heapglass.model.tables import I64
+from heapglass.model.tables import F64, I64
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -88,10 +88,23 @@ class CallTree:
     def totals(self, values: I64) -> I64:
         """What ends in each node or anywhere below it."""
         sums = self.own(values)
+        self._add_up(sums)
+        return sums
+
+    def errors(self, values: F64) -> F64:
+        """The standard errors of totals, from those by site: samples are independent, so their
+        squares add up."""
+        squares = np.zeros(len(self))
+        np.add.at(squares, self.ends, np.square(values))
+        self._add_up(squares)
+        roots: F64 = np.sqrt(squares)
+        return roots
+
+    def _add_up(self, sums: I64 | F64) -> None:
+        """To each node what is below it, the deepest first."""
         for depth in range(int(self.depth.max()), 0, -1):
             nodes = np.flatnonzero(self.depth == depth)
             np.add.at(sums, self.parent[nodes], sums[nodes])
-        return sums
 
     def children(self) -> list[list[int]]:
         """The nodes below each node, as they were met."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from heapglass.analysis.diff import Change
+from heapglass.analysis.diff import Change, Pair
 from heapglass.analysis.grouping import GroupBy
 from heapglass.analysis.order import size_column, sort_column
 from heapglass.cli.arguments import (
@@ -30,6 +30,7 @@ from heapglass.errors import UsageError
 from heapglass.units import format_compact, format_count, format_size
 from heapglass.views.diff import ChangeSum, DiffQuery, DiffView, Named, build_diff
 from heapglass.views.diff_documents import diff_document
+from heapglass.views.estimates import counted_estimate, sized_estimate
 
 NAME = "diff"
 HELP = "compare two recordings, or two moments of one"
@@ -171,13 +172,20 @@ def _signed(text: str) -> str:
     return text if text.startswith("-") else f"+{text}"
 
 
+def _delta_text(screen: Screen, pair: Pair, *, is_size: bool) -> str:
+    delta, error = pair.delta, pair.delta_error
+    if is_size:
+        return _signed(sized_estimate(delta, error, screen.units, screen.glyphs))
+    return _signed(counted_estimate(delta, error, screen.glyphs))
+
+
 def _print_rows(screen: Screen, view: DiffView, *, has_stacks: bool) -> None:
     is_size = size_column(view.sort) == sort_column(view.sort)
     text = (lambda size: format_size(size, screen.units)) if is_size else format_compact
     rows = [
         (
             row.pair.change.value,
-            _signed(text(row.pair.delta)) if row.pair.delta else "0",
+            _delta_text(screen, row.pair, is_size=is_size) if row.pair.delta else "0",
             text(row.pair.before.value) if row.pair.before.sites else "-",
             text(row.pair.after.value) if row.pair.after.sites else "-",
         )

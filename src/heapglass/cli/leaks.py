@@ -29,7 +29,8 @@ from heapglass.cli.site_list import blocks_text
 from heapglass.cli.source import add_debuginfod_option
 from heapglass.cli.stack_lines import print_stack
 from heapglass.errors import UsageError
-from heapglass.units import format_compact, format_count, format_duration, format_size
+from heapglass.units import format_count, format_duration, format_size
+from heapglass.views.estimates import counted_estimate, sized_estimate
 from heapglass.views.leak_documents import leaks_document
 from heapglass.views.leaks import LeakQuery, LeaksView, LeftOut, build_leaks
 
@@ -124,7 +125,7 @@ def main(args: argparse.Namespace) -> int:
 
 def print_leaks(screen: Screen, view: LeaksView, *, has_stacks: bool) -> None:
     screen.caveats(view.caveats)
-    size = format_size(view.size_bytes, screen.units)
+    size = sized_estimate(view.size_bytes, view.bytes_error, screen.units, screen.glyphs)
     noun = "site" if view.group is None else view.group.value
     rows = f"{format_count(view.matched)} {noun}{'' if view.matched == 1 else 's'}"
     what = f"{size} in {blocks_text(view.blocks)} from {rows}" if view.matched else "nothing"
@@ -176,8 +177,8 @@ def _print_rows(screen: Screen, view: LeaksView, *, has_stacks: bool) -> None:
     rows = [
         (
             row.certainty.value,
-            format_size(row.size_bytes, screen.units),
-            format_compact(row.blocks),
+            sized_estimate(row.size_bytes, row.bytes_error, screen.units, screen.glyphs),
+            counted_estimate(row.blocks, row.blocks_error, screen.glyphs),
             format_duration(row.oldest_ns),
         )
         for row in view.rows

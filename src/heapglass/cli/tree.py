@@ -12,6 +12,7 @@ from heapglass.cli.scope import open_scope
 from heapglass.cli.tree_arguments import add_tree_arguments, chosen_tree, watch_stacks
 from heapglass.units import format_compact, format_count, format_share, format_size
 from heapglass.views.columns import sort_title
+from heapglass.views.estimates import counted_estimate, sized_estimate
 from heapglass.views.tree import Branch, TreeView, branches, build_tree_view
 from heapglass.views.tree_documents import tree_document
 from heapglass.views.tree_labels import chain_names, label_place
@@ -83,8 +84,9 @@ def _numbers(screen: Screen, view: TreeView, shown: Sequence[Branch]) -> list[st
     is_inward = view.tree.shape.direction is Direction.CALLEES
     rows = [[sort_title(view.sort, view.remainder), "SHARE", *(["OWN"] if is_inward else [])]]
     for branch in shown:
-        total, own = int(view.total[branch.nodes[0]]), int(view.own[branch.nodes[-1]])
-        row = [amount_text(screen, view, total), format_share(total, view.whole)]
+        first = branch.nodes[0]
+        total, own = int(view.total[first]), int(view.own[branch.nodes[-1]])
+        row = [_estimate(screen, view, first), format_share(total, view.whole)]
         if is_inward:
             row.append(amount_text(screen, view, own) if own else "")
         rows.append(row)
@@ -93,6 +95,13 @@ def _numbers(screen: Screen, view: TreeView, shown: Sequence[Branch]) -> list[st
         "".join(cell.rjust(width) + _GAP for cell, width in zip(row, widths, strict=True))
         for row in rows
     ]
+
+
+def _estimate(screen: Screen, view: TreeView, node: int) -> str:
+    total, error = int(view.total[node]), float(view.error[node])
+    if view.is_count:
+        return counted_estimate(total, error, screen.glyphs)
+    return sized_estimate(total, error, screen.units, screen.glyphs)
 
 
 def _print_branch(screen: Screen, view: TreeView, branch: Branch, number: str) -> None:

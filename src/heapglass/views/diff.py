@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from heapglass.analysis.counters import ESTIMATED
 from heapglass.analysis.diff import Change, Matcher, MatchKey, Pair, Side, pair_sides
 from heapglass.analysis.filters import Filter
 from heapglass.analysis.grouping import GroupBy, GroupKey, group_key
@@ -15,7 +18,7 @@ from heapglass.analysis.stacks import NamedStack
 from heapglass.errors import UsageError
 from heapglass.model import HeapSource, ProcessState, SiteTable, Totals
 from heapglass.units import Units
-from heapglass.views.caveats import list_view_caveats
+from heapglass.views.caveats import list_caveats
 from heapglass.views.naming import Resolver, name_stacks
 from heapglass.views.rows import Origin, find_origin
 from heapglass.views.selection import TableQuery, select_sites
@@ -150,7 +153,14 @@ def _side(table: SiteTable, rows: list[int], sort: SortKey) -> Side:
         int(getattr(table, column)[rows].sum()),
         int(getattr(table, _BLOCKS[column])[rows].sum()),
         int(table.peak_bytes[rows].sum()),
+        _error(table, rows, column),
     )
+
+
+def _error(table: SiteTable, rows: list[int], column: str) -> float:
+    if column not in ESTIMATED:
+        return 0.0
+    return float(np.sqrt(np.square(getattr(table, f"{column}_error")[rows]).sum()))
 
 
 def _row(pair: Pair, stacks: Mapping[int, NamedStack], query: DiffQuery) -> DiffRow:
@@ -172,4 +182,4 @@ def _sum(change: Change, pairs: list[Pair]) -> ChangeSum:
 
 
 def _caveats(name: str, heap: HeapSource, query: DiffQuery) -> tuple[str, ...]:
-    return tuple(f"{name}: {one}" for one in list_view_caveats(heap, heap.sites(), query.units))
+    return tuple(f"{name}: {one}" for one in list_caveats(heap, heap.sites(), query.units))

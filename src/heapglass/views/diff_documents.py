@@ -49,6 +49,7 @@ def _row(row: DiffRow, view: DiffView) -> Document:
     return {
         "change": row.pair.change.value,
         "delta": row.pair.delta,
+        **({"delta_error": row.pair.delta_error} if row.pair.delta_error else {}),
         "before": _side(row.pair.before, view),
         "after": _side(row.pair.after, view),
         "name": row.key.name if row.key else (frame.function if frame else ""),
@@ -60,6 +61,7 @@ def _row(row: DiffRow, view: DiffView) -> Document:
 def _side(side: Side, view: DiffView) -> Document:
     return {
         "value": side.value,
+        **({"error": side.error} if side.error else {}),
         "blocks": side.blocks,
         "peak_bytes": side.peak_bytes if view.knows_peak else None,
         "sites": list(side.sites),

@@ -14,12 +14,27 @@ from heapglass.views.glyphs import Glyphs
 
 
 def size_text(counters: Counters, name: str, units: Units, glyphs: Glyphs) -> str:
-    size, error = getattr(counters, name), counters.error(name)
-    text = format_size(size, units)
-    return f"{text} {glyphs.error}{format_error(size, error, units)}" if error else text
+    return sized_estimate(getattr(counters, name), counters.error(name), units, glyphs)
 
 
 def count_text(counters: Counters, name: str, glyphs: Glyphs) -> str:
-    count, error = getattr(counters, name), counters.error(name)
+    return counted_estimate(getattr(counters, name), counters.error(name), glyphs)
+
+
+def sized_estimate(size: int, error: float, units: Units, glyphs: Glyphs) -> str:
+    text = format_size(size, units)
+    if not _matters(size, error):
+        return text
+    return f"{text} {glyphs.error}{format_error(size, error, units)}"
+
+
+def counted_estimate(count: int, error: float, glyphs: Glyphs) -> str:
     text = format_compact(count)
-    return f"{text} {glyphs.error}{format_count_error(count, error)}" if error else text
+    if not _matters(count, error):
+        return text
+    return f"{text} {glyphs.error}{format_count_error(count, error)}"
+
+
+def _matters(value: int, error: float) -> bool:
+    """Three digits are shown: less than a thousandth is below what rounding does anyway."""
+    return error * 1000 >= abs(value) and error > 0

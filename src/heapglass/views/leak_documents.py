@@ -27,6 +27,7 @@ def leaks_document(source: HeapSource, view: LeaksView) -> Document:
         "matched": view.matched,
         "live_blocks": view.blocks,
         "live_bytes": view.size_bytes,
+        **_errors(view),
         "left_out": [_left_out(one) for one in view.left_out],
         "group": view.group.value if view.group else None,
         "leaks": [_row(row) for row in view.rows],
@@ -41,6 +42,7 @@ def _row(row: LeakRow) -> Document:
         "name": row.key.name if row.key else frame.function if frame else "",
         "live_blocks": row.blocks,
         "live_bytes": row.size_bytes,
+        **_errors(row),
         "oldest": row.oldest_ns / 1e9,
         "sites": [_site(one) for one in row.suspects],
         "responsible": index if index >= 0 and row.key is None else None,
@@ -54,10 +56,20 @@ def _site(one: Suspect) -> Document:
         "certainty": one.certainty.value,
         "live_blocks": one.blocks,
         "live_bytes": one.size_bytes,
+        **_errors(one),
         "oldest": one.oldest_ns / 1e9,
         "median_age": one.median_ns / 1e9,
         "tenths": one.parts,
         "level": one.level,
+    }
+
+
+def _errors(estimate: LeaksView | LeakRow | Suspect) -> Document:
+    """Nothing where all of it is exact."""
+    if not estimate.blocks_error:
+        return {}
+    return {
+        "errors": {"live_blocks": estimate.blocks_error, "live_bytes": estimate.bytes_error},
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import hypot
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from heapglass.analysis.suppressions import Suppression, Suppressor
 from heapglass.analysis.suspects import Certainty, Span, Suspect, find_suspects, levels_at
 from heapglass.model import BlockTable, HeapSource
 from heapglass.units import Units
-from heapglass.views.caveats import list_view_caveats
+from heapglass.views.caveats import list_caveats
 from heapglass.views.naming import Resolver, name_stacks
 from heapglass.views.rows import Origin, find_origin
 
@@ -60,6 +61,14 @@ class LeakRow:
         return sum(one.size_bytes for one in self.suspects)
 
     @property
+    def blocks_error(self) -> float:
+        return hypot(*(one.blocks_error for one in self.suspects))
+
+    @property
+    def bytes_error(self) -> float:
+        return hypot(*(one.bytes_error for one in self.suspects))
+
+    @property
     def oldest_ns(self) -> int:
         return max(one.oldest_ns for one in self.suspects)
 
@@ -84,6 +93,8 @@ class LeaksView:
     matched: int  # rows there would be without a limit
     blocks: int  # of all of those
     size_bytes: int
+    blocks_error: float
+    bytes_error: float
     left_out: tuple[LeftOut, ...]
     knows_growth: bool  # there is a snapshot to compare with
     group: GroupBy | None
@@ -99,13 +110,15 @@ def build_leaks(source: HeapSource, resolver: Resolver, query: LeakQuery) -> Lea
     kept, left_out = _sift(suspects, stacks, query)
     rows = _rows(kept, stacks, query)
     return LeaksView(
-        caveats=list_view_caveats(source, source.sites(), query.units),
+        caveats=list_caveats(source, source.sites(), query.units),
         remainder=call_remainder(source.process.state),
         duration_ns=source.process.duration_ns,
         rows=tuple(rows[: query.limit] if query.limit else rows),
         matched=len(rows),
         blocks=sum(row.blocks for row in rows),
         size_bytes=sum(row.size_bytes for row in rows),
+        blocks_error=hypot(*(row.blocks_error for row in rows)),
+        bytes_error=hypot(*(row.bytes_error for row in rows)),
         left_out=left_out,
         knows_growth=levels is not None,
         group=query.group,

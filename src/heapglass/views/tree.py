@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from heapglass.analysis.counters import take_rows
+from heapglass.analysis.counters import ESTIMATED, take_rows
 from heapglass.analysis.leaks import Remainder
 from heapglass.analysis.narrowed import absent_counters
 from heapglass.analysis.order import SortKey, size_column, sort_column
 from heapglass.analysis.tree import ROOT, CallTree, TreeShape, build_tree
 from heapglass.analysis.windows import remainder_of
 from heapglass.model import HeapSource, SiteTable
-from heapglass.model.tables import I64
+from heapglass.model.tables import F64, I64
 from heapglass.units import Units, format_size
-from heapglass.views.caveats import list_view_caveats
+from heapglass.views.caveats import list_caveats
 from heapglass.views.naming import Resolver, name_stacks
 from heapglass.views.selection import TableQuery, select_sites
 
@@ -51,6 +51,7 @@ class TreeView:
     tree: CallTree
     table: SiteTable  # the sites that the tree was built of
     total: I64
+    error: F64  # standard errors of `total`; 0 where that is exact, or nobody knows
     own: I64
     below: Sequence[Sequence[int]]
     shown: int  # nodes
@@ -99,7 +100,7 @@ def build_tree_view(
     is_shown = sizes >= least if least is not None else total * _LEAST_SHARE >= total[ROOT]
     return TreeView(
         caveats=(
-            *list_view_caveats(source, chosen.table, query.sites.units),
+            *list_caveats(source, chosen.table, query.sites.units),
             *_shrunk(values, chosen.sort, query.sites.units),
         ),
         sort=chosen.sort,
@@ -107,6 +108,7 @@ def build_tree_view(
         tree=tree,
         table=table,
         total=total,
+        error=tree.errors(_errors(table, chosen.sort)),
         own=tree.own(column),
         below=_sorted_below(tree, total, is_shown.tolist()),
         shown=int(is_shown.sum()) - 1,
@@ -154,6 +156,12 @@ def _sorted_below(tree: CallTree, total: I64, is_shown: Sequence[bool]) -> list[
         sorted((node for node in nodes if is_shown[node]), key=lambda node: -totals[node])
         for nodes in tree.children()
     ]
+
+
+def _errors(table: SiteTable, sort: SortKey) -> F64:
+    name = sort_column(sort)
+    known: F64 = getattr(table, f"{name}_error") if name in ESTIMATED else np.zeros(len(table))
+    return known
 
 
 def _shrunk(values: I64, sort: SortKey, units: Units) -> Iterator[str]:

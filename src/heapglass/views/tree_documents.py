@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heapglass.analysis.counters import ESTIMATED
 from heapglass.analysis.tree import ROOT
 from heapglass.model import HeapSource
 from heapglass.views.documents import Document, losses_document, process_document
@@ -31,13 +32,22 @@ def _nodes(view: TreeView) -> list[Document]:
     """Parents before their children, the root first."""
     known = [name for name in NODE_COUNTERS if name not in view.absent]
     totals = {name: view.tree.totals(getattr(view.table, name)) for name in known}
+    samples = view.tree.totals(view.table.samples)
+    errors = {
+        name: view.tree.errors(getattr(view.table, f"{name}_error"))
+        for name in (ESTIMATED if samples[ROOT] else ())
+        if name not in view.absent
+    }
     listed: list[Document] = []
     pending = [(ROOT, -1)]
     while pending:
         node, parent = pending.pop()
-        counters = {
+        counters: Document = {
             name: int(totals[name][node]) if name in totals else None for name in NODE_COUNTERS
         }
+        if samples[node]:
+            counters["samples"] = int(samples[node])
+            counters["errors"] = {name: float(error[node]) for name, error in errors.items()}
         place = len(listed)
         listed.append(
             {

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -73,3 +74,16 @@ def test_a_sample_counts_for_many() -> None:
     assert one.blocks == pytest.approx(1005, abs=1)
     assert one.size_bytes == pytest.approx(64 * 1005, abs=64)
     assert np.isclose(one.median_ns, 500)
+
+
+def test_sampled_blocks_have_errors() -> None:
+    exact = blocks(FakeBlocks(1, 100, [5, 5]))
+    (known,) = find_suspects(exact, SPAN, None)
+    assert (known.blocks_error, known.bytes_error) == (0, 0)
+    interval = 100 / np.log(2)  # so that each of them is sampled with one half
+    sampled = replace(exact, sample_bytes=np.array([interval, interval]))
+    (found,) = find_suspects(sampled, SPAN, None)
+    assert (found.blocks, found.size_bytes) == (4, 400)
+    # Each adds w² - w = 2 to the variance of the count.
+    assert found.blocks_error == pytest.approx(2.0)
+    assert found.bytes_error == pytest.approx(200.0)

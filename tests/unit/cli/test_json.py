@@ -205,6 +205,29 @@ def test_estimates_have_errors(run: Run) -> None:
     assert table["sum"]["errors"]["peak_bytes"] == pytest.approx(squares**0.5)
 
 
+def test_errors_of_calls_add_up_as_squares(run: Run) -> None:
+    sites = document(run, sampled_heap(), "table", "x", "--sort", "bytes")["sites"]
+    root, *nodes = document(run, sampled_heap(), "tree", "x", "--sort", "bytes", "--min", "0")[
+        "nodes"
+    ]
+    for name in ("live_bytes", "bytes_allocated"):
+        squares = sum(site["errors"][name] ** 2 for site in sites if "errors" in site)
+        assert root["errors"][name] == pytest.approx(squares**0.5)
+    assert root["samples"] == sum(site.get("samples", 0) for site in sites)
+    assert any("errors" not in node for node in nodes)
+    at_peak = document(run, sampled_heap(), "tree", "x@peak")["nodes"][0]
+    assert set(at_peak["errors"]) == {"live_blocks", "live_bytes"}
+
+
+def test_errors_of_differences(run: Run) -> None:
+    rows = document(run, sampled_heap(), "diff", "x", "later", "--sort", "live")["rows"]
+    sampled = [row for row in rows if "error" in row["before"]]
+    assert sampled
+    for row in sampled:
+        assert row["before"]["error"] == row["before"]["value"] // 10
+        assert row["delta_error"] == row["before"]["error"]  # the later one is exact
+
+
 def view_keys(run: Run) -> set[str]:
     """Of everything that looks at the history, or at two heaps."""
     commands = (
@@ -218,7 +241,8 @@ def view_keys(run: Run) -> set[str]:
         ("diff", "x", "later"),
         ("table", "x@1s"),
     )
-    found = (keys(document(run, historic_heap(), *command)) for command in commands)
+    found = [keys(document(run, historic_heap(), *command)) for command in commands]
+    found.append(keys(document(run, sampled_heap(), "diff", "x", "later")))
     return set().union(*found)
 
 
