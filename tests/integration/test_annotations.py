@@ -105,6 +105,12 @@ def test_they_are_shown(bench: Bench, cli: Cli) -> None:
     document = json.loads(cli("summary", "--json", parent.name).stdout)
     assert [mark["name"] for mark in document["marks"]] == ["start", "threads\n\x1b[1m", "mark"]
     assert sum(site["live_bytes"] for site in document["annotated"]) == 300
+    assert "threads\\n" in cli("timeline", parent.name).stdout
+    then = " ".join(cli("table", f"{parent.name}@mark").stdout.split())
+    assert "the mark 'mark' at" in then
+    rows = cli("export", "-F", "csv", "--table", "marks", "-o", "-", parent.name).stdout
+    assert rows.startswith("time_ns,name\n")
+    assert rows.endswith(",mark\n")
     listed = cli("table", parent.name).stdout
     assert "annotated 4,156 blocks" in " ".join(listed.split())
     assert "300 B live from" in listed

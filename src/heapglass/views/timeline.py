@@ -142,6 +142,8 @@ def _large(table: SiteTable, history: Sequence[Snapshot], least: int) -> set[int
 def _window(source: HeapSource, query: TimelineQuery) -> tuple[int, int]:
     end_ns = source.process.duration_ns
     last_ns = end_ns if query.until_ns is None else min(query.until_ns, end_ns)
+    # The clock stands still for milliseconds: a short run may have taken no time at all.
+    last_ns = max(1, last_ns)
     if query.since_ns >= last_ns:
         raise UsageError("--since must be before --until and before the end")
     return query.since_ns, last_ns

@@ -41,6 +41,13 @@ def test_a_timeline_ends_at_the_moment(run: Run) -> None:
     assert found == _document(run, "timeline", "x", "--until", "2s")
 
 
+def test_a_timeline_of_no_time_at_all(run: Run) -> None:
+    assert _document(run, "timeline", "x@start")["points"] == []
+    code, output, _ = run(historic_heap(), "timeline", "x@start")
+    assert code == 0
+    assert "Nothing to draw" in output
+
+
 def test_a_timeline_has_the_marks_of_its_time(run: Run) -> None:
     output = run(marked_heap(), "timeline", "x", "--until", "1s", "--json")[1]
     assert json.loads(output)["marks"] == [
