@@ -118,4 +118,6 @@ def redis(
             until(lambda: server.ask("ping") == "PONG\n", "the server answers")
             yield server
         finally:
+            if process.poll() is None:  # where a test failed; the server may be a shell's child
+                server.ask("shutdown", "nosave")
             process.kill()

@@ -5,38 +5,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from harness import pmem_log, text_log
+from harness.all_outputs import ALL, Asking, ask_and_read, serve, serve_bare
 from harness.bench import opened
 from harness.consistency import contradictions
 from harness.conversation import ask, short_directory
 from harness.leak_report import parse_report
-from harness.live_text import parse
-from harness.redis import Redis, redis
+from harness.redis import redis
 from harness.report_text import parse_reports
 from heapglass.model import HeapSource
 
-REQUESTS = 300  # of each command
 SHARED_FILES = 1 << 3  # in a coredump_filter
 TRACED = re.compile(r"heapglass: (\d+)  .*  from (?:\S+\+)?0x[0-9a-f]+")
-ALL = {
-    "HEAPGLASS_OUT": "%p.heapglass",
-    "HEAPGLASS_SOCKET": "sock",
-    "HEAPGLASS_REPORT": "0.05",
-    "HEAPGLASS_REPORT_TO": "reports",
-    "HEAPGLASS_LOG": "calls",
-    "HEAPGLASS_LOG_STACKS": "1",
-    "HEAPGLASS_PMEM": "1",
-    "HEAPGLASS_CHURN": "16M",
-    "HEAPGLASS_LEAKS": "left",
-    "HEAPGLASS_CORE": "1",
-    "HEAPGLASS_TRACE": "1",
-}
-Asking = Callable[[Path], None]
 
 
 @pytest.fixture
@@ -45,55 +30,19 @@ def place() -> Iterator[Path]:
         yield path
 
 
-def serve(server: Redis, asking: Asking) -> tuple[dict[str, str], list[tuple[int, str]]]:
-    """The load, with a child that saves it, while someone asks; what is seen of the server then."""
-    with server.load(REQUESTS) as load:
-        asking(server.directory / "sock")
-        while load.poll() is None:
-            asking(server.directory / "sock")
-    assert load.returncode == 0
-    server.save()
-    seen = server.replies(), server.descriptors()
-    assert server.children() == "", "nobody is left to be waited for"
-    return seen
-
-
-def bare(place: Path) -> tuple[dict[str, str], list[tuple[int, str]]]:
-    directory = place / "bare"
-    directory.mkdir()
-    with redis(directory, None) as server:
-        seen = serve(server, lambda _: None)
-        assert server.end() == 0
-    return seen
-
-
 def check_unharmed(place: Path, asking: Asking) -> tuple[Path, int]:
     """Run it bare and with all outputs; where those are, and the server's pid."""
     directory = place / "glas"
     directory.mkdir()
-    expected, descriptors = bare(place)
+    expected = serve_bare(place)
     with redis(directory, ALL) as server:
-        replies, found = serve(server, asking)
+        seen = serve(server, asking)
         pid = server.pid
         assert int(Path(f"/proc/{pid}/coredump_filter").read_text(), 16) & SHARED_FILES
         assert server.end() == 0
-    assert replies == expected
-    assert [entry for entry in found if entry[1] != "/calls"] == descriptors
+    assert seen.without("/calls") == expected
     assert not [path for path in directory.iterdir() if path.name.startswith("sock")]
     return directory, pid
-
-
-def ask_and_read(sock: Path) -> None:
-    """Everything that changes nothing."""
-    stacks = parse(ask(sock, "text"))
-    assert any(frame.symbol for stack in stacks for frame in stack.frames)
-    document = json.loads(ask(sock, "json"))
-    assert document["allocation_stacks"] == len(document["allocs"]) >= len(stacks)
-    largest = parse(ask(sock, "top 5"))
-    assert len(largest) == 5
-    sizes = [stack.total_size for stack in largest]
-    assert sizes == sorted(sizes, reverse=True)
-    assert b"allocations = " in ask(sock, "summary")
 
 
 def arrivals(log: text_log.Process) -> int:
