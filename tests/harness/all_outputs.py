@@ -12,6 +12,7 @@ from harness.live_text import parse
 from harness.redis import Redis, redis
 
 REQUESTS = 300  # of each command
+ROUNDS = 15  # of questions, which take about as long
 ALL = {
     "HEAPGLASS_OUT": "%p.heapglass",
     "HEAPGLASS_SOCKET": "sock",
@@ -43,8 +44,7 @@ class Seen:
 def serve(server: Redis, asking: Asking) -> Seen:
     """The load, with a child that saves it, while someone asks."""
     with server.load(REQUESTS) as load:
-        asking(server.directory / "sock")
-        while load.poll() is None:
+        for _ in range(ROUNDS):
             asking(server.directory / "sock")
     assert load.returncode == 0
     server.save()
