@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from harness import pmem_log, text_log
 from harness.all_outputs import ALL, ask_and_read, serve, serve_bare
 from harness.bench import opened
+from harness.cli import Cli
 from harness.conversation import short_directory
 from harness.leak_report import parse_report
 from harness.redis import redis
@@ -39,7 +41,7 @@ def whole_entries(path: Path) -> dict[int, text_log.Process]:
     return text_log.parse(whole + end)
 
 
-def test_the_texts_are_whole_and_the_program_is_unharmed(place: Path) -> None:
+def test_the_texts_are_whole_and_the_program_is_unharmed(place: Path, cli: Cli) -> None:
     directory, expected = place / "glas", serve_bare(place)
     with redis(directory, moved(*TEXTS), with_small_disk(directory)) as server:
         seen, pid = serve(server, ask_and_read), server.pid
@@ -48,6 +50,9 @@ def test_the_texts_are_whole_and_the_program_is_unharmed(place: Path) -> None:
     log = whole_entries(directory / "calls")[pid]
     text_log.check_order(log)
     assert not log.has_ended, "the disk was full before"
+    [process] = json.loads(cli("log", "--json", directory / "calls").stdout)["processes"]
+    # Of the last entry the first line may be there.
+    assert process["totals"]["allocations"] - len(text_log.arrivals(log)) in (0, 1)
     pmem_log.parse_log((directory / f"pmem.{pid}.log").read_text())
     parse_reports((directory / "reports").read_text())
     left = directory / "left"

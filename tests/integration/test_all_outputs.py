@@ -30,12 +30,12 @@ def place() -> Iterator[Path]:
         yield path
 
 
-def check_unharmed(place: Path, asking: Asking) -> tuple[Path, int]:
+def check_unharmed(place: Path, asking: Asking, **more: str) -> tuple[Path, int]:
     """Run it bare and with all outputs; where those are, and the server's pid."""
     directory = place / "glas"
     directory.mkdir()
     expected = serve_bare(place)
-    with redis(directory, ALL) as server:
+    with redis(directory, ALL | more) as server:
         seen = serve(server, asking)
         pid = server.pid
         assert int(Path(f"/proc/{pid}/coredump_filter").read_text(), 16) & SHARED_FILES
@@ -43,10 +43,6 @@ def check_unharmed(place: Path, asking: Asking) -> tuple[Path, int]:
     assert seen.without("/calls") == expected
     assert not [path for path in directory.iterdir() if path.name.startswith("sock")]
     return directory, pid
-
-
-def arrivals(log: text_log.Process) -> int:
-    return sum(1 for e in log.calls if e.address and not e.name.endswith("free"))
 
 
 def recorded(directory: Path) -> dict[int, HeapSource]:
@@ -77,7 +73,7 @@ def test_each_says_what_the_recording_says(place: Path) -> None:
 def check_log(log: text_log.Process, source: HeapSource) -> None:
     text_log.check_order(log)
     assert (log.dropped, log.has_ended) == (0, True)
-    assert arrivals(log) == source.totals.allocations
+    assert len(text_log.arrivals(log)) == source.totals.allocations
     assert all(entry.frames for entry in log.calls)
     if not source.process.is_forked:  # its child frees what it never allocated
         live = text_log.live_blocks(log)
@@ -129,7 +125,7 @@ def test_pauses_and_resets_are_the_outputs_own(place: Path) -> None:
     source, log = recorded(directory)[pid], logged(directory)[pid]
     text_log.check_order(log)
     assert (log.dropped, log.has_ended) == (0, True)
-    assert arrivals(log) >= source.totals.allocations, "the log knows no pause"
+    assert len(text_log.arrivals(log)) >= source.totals.allocations, "the log knows no pause"
     text_log.live_blocks(log)
     report = parse_report((directory / "left").read_text())
     assert (report.size, report.blocks) == (source.totals.live_bytes, source.totals.live_blocks)
@@ -140,3 +136,16 @@ def test_pauses_and_resets_are_the_outputs_own(place: Path) -> None:
     assert wrong, "snapshots that were asked for are in the log, too"
     assert parse_reports((directory / "reports").read_text())
     assert len(list(source.snapshots())) > 1
+
+
+def test_where_blocks_are_sampled_what_is_counted_stays_exact(place: Path) -> None:
+    directory, pid = check_unharmed(place, ask_and_read, HEAPGLASS_SAMPLE="16k")
+    source, log = recorded(directory)[pid], logged(directory)[pid]
+    assert (log.dropped, log.has_ended) == (0, True)
+    assert len(text_log.arrivals(log)) == source.totals.allocations
+    assert len(text_log.live_blocks(log)) == source.totals.live_blocks
+    report = parse_report((directory / "left").read_text())
+    assert any("sampled" in note for note in report.notes)
+    assert parse_reports((directory / "reports").read_text())[-1].notes
+    pmem_log.parse_log((directory / f"pmem.{pid}.log").read_text())
+    check_trace(directory / "stderr", logged(directory))
