@@ -158,8 +158,8 @@ static void tell_stderr(struct report *report) {
 
 static void tell_file(struct report *report) {
     static struct hg_text_file file;
-    if (hg_text_file_create(&file, g_options.leaks, g_leaks.who))
-        hg_text_file_append(&file, print_report, report);
+    if (!hg_text_file_create(&file, g_options.leaks, g_leaks.who)) return;
+    if (!hg_text_file_append(&file, print_report, report)) hg_text_file_remove(&file);
 }
 
 static void tell(struct report *report) {

@@ -112,3 +112,10 @@ bool hg_text_file_append(struct hg_text_file *file, void (*print)(struct hg_prin
     if (!is_whole) complain(file, "write", target.error);
     return is_whole;
 }
+
+void hg_text_file_remove(const struct hg_text_file *file) {
+    struct target target;
+    bool is_ours = open_target(file, &target) && !target.size;
+    if (target.fd >= 0) hg_sys_close(target.fd);
+    if (is_ours) hg_sys_unlink(file->path);
+}

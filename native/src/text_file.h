@@ -22,4 +22,7 @@ bool hg_text_file_create(struct hg_text_file *file, const char *template,
 bool hg_text_file_append(struct hg_text_file *file,
                          void (*print)(struct hg_printer *printer, void *context), void *context);
 
+/* Remove it again, if it is still the file that was made, and empty. */
+void hg_text_file_remove(const struct hg_text_file *file);
+
 #endif

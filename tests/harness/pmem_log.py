@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -85,12 +86,19 @@ def _source(lines: list[str]) -> Source:
 
 
 def _frames(lines: list[str]) -> Iterator[Frame]:
-    for number, line in enumerate(lines):
-        found = _FRAME.fullmatch(line)
-        assert found, line
-        assert int(found[1]) == number, line
-        _, module, function, offset, address = found.groups()
-        yield Frame(module or "", function or "", int(offset or "0", 16), int(address, 16))
+    for at, line in enumerate(lines):
+        number, frame = _frame(line)
+        assert number == at, line
+        yield frame
+
+
+@functools.cache  # the same lines come in each snapshot
+def _frame(line: str) -> tuple[int, Frame]:
+    found = _FRAME.fullmatch(line)
+    assert found, line
+    number, module, function, offset, address = found.groups()
+    frame = Frame(module or "", function or "", int(offset or "0", 16), int(address, 16))
+    return int(number), frame
 
 
 def contradictions(snapshots: list[Snapshot], *, is_threaded: bool = False) -> list[str]:

@@ -132,6 +132,11 @@ def check_order(process: Process) -> None:
         last[entry.tid] = entry.number
 
 
+def arrivals(process: Process) -> list[Entry]:
+    """Calls that gave a block."""
+    return [e for e in process.calls if e.address and not e.name.endswith("free")]
+
+
 def live_blocks(process: Process) -> dict[int, int]:
     """What is left, address to size, by brute force; a free of an unknown block is a failure."""
     live: dict[int, int] = {}

@@ -14,22 +14,11 @@ from harness.bench import Bench, opened
 from harness.pmem_log import contradictions, parse_log
 from harness.programs import program
 from harness.running import library, run, split_lines, under_heapglass
+from harness.small_disk import with_small_disk
 
 SOURCES = program("sources")
 ROUNDS = "20000"
 CHURN = 20000 * 2024  # bytes
-# Runs the command with a small file system at $1/disk, then copies what is there to $1.
-WITH_DISK = """
-set -e; place=$1; shift; mkdir "$place/disk"; mount -t tmpfs -o size=256k tmpfs "$place/disk"
-status=0; "$@" || status=$?
-cp "$place"/disk/* "$place"
-exit $status
-"""
-
-
-def unshared(*words: str) -> list[str]:
-    rights = [] if os.geteuid() == 0 else ["--map-root-user"]
-    return ["unshare", *rights, "--mount", *words]
 
 
 def test_a_full_disk(bench: Bench) -> None:
@@ -39,7 +28,7 @@ def test_a_full_disk(bench: Bench) -> None:
         HEAPGLASS_SNAPSHOT_LOG=str(directory / "disk" / "snapshots"),
         HEAPGLASS_CHURN="32k",
     )
-    prefix = unshared("sh", "-c", WITH_DISK, "sh", str(directory))
+    prefix = with_small_disk(directory)
     outcome = run(SOURCES.argv((ROUNDS,)), directory, replace(setting, prefix=prefix))
     lines, rest = split_lines(outcome)
     assert (rest.status, rest.stdout, rest.stderr) == (0, b"done\n", b"")

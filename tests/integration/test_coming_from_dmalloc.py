@@ -1,4 +1,4 @@
-"""The walkthrough of dmalloc's text; see docs/coming-from-dmalloc.md."""
+"""The walkthrough of dmalloc's text; docs/promises.md lists which test shows what."""
 
 from __future__ import annotations
 

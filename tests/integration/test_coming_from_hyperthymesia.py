@@ -1,7 +1,7 @@
 """The walkthrough of hyperthymesia's text, its commands run as they stand there.
 
 Only the path of the library and the names of programs differ.
-docs/coming-from-hyperthymesia.md lists which test shows what.
+docs/promises.md lists which test shows what.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ programs' names aside."""
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import Cli
+from harness.conversation import until
 from harness.programs import SOURCES, program
 from harness.running import library
 from harness.text_log import Process, check_order, parse
@@ -122,6 +124,24 @@ def test_logging_to_tcp_directly_and_the_analyser(tmp_path: Path) -> None:
         document = json.loads(analyser.stdout.read())
     (process,) = document["processes"]
     assert process["totals"]["live_blocks"] == 0
+    assert process["totals"]["allocations"] == 12
+
+
+def test_a_pipe_and_netcat_into_the_analyser(tmp_path: Path) -> None:
+    """On the computer that processes the log: `nc -l` into a pipe, `heapglass log` from it."""
+    pipe = tmp_path / "malloc.pipe"
+    os.mkfifo(pipe)
+    netcat = f"exec nc -lnv 127.0.0.1 0 2>heard >{pipe} </dev/null"
+    with (
+        Cli(tmp_path).start("log", "--json", pipe) as analyser,
+        subprocess.Popen(["sh", "-c", netcat], cwd=tmp_path),
+    ):
+        heard = tmp_path / "heard"
+        until(lambda: heard.exists() and heard.read_text().endswith("\n"), "netcat listens")
+        port = heard.read_text().split()[-1]
+        shell(tmp_path, f'LD_PRELOAD="$SO" $PROGRAM 1022>/dev/tcp/127.0.0.1/{port}')
+        assert analyser.stdout
+        (process,) = json.loads(analyser.stdout.read())["processes"]
     assert process["totals"]["allocations"] == 12
 
 

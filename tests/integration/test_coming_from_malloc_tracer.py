@@ -81,6 +81,14 @@ def test_step_6_totals_by_name(dumped: Dumped) -> None:
     assert [int(value) for value in values] == [len(ASKED), sum(ASKED)]
 
 
+def test_step_6_by_the_names_of_the_text(dumped: Dumped) -> None:
+    shown = gdb(dumped.core, "print TOTAL_ALLOCS", "print TOTAL_ALLOCATED_BYTES")
+    assert re.findall(r"^\$\d+ = (\d+)$", shown, re.MULTILINE) == [
+        str(len(ASKED)),
+        str(sum(ASKED)),
+    ]
+
+
 def test_step_6_also_while_it_runs(dumped: Dumped) -> None:
     """No dump needed."""
     words = ["gdb", "-q", "-nx", "-batch", "-ex", "print heapglass_total_allocs"]
