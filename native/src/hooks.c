@@ -307,16 +307,15 @@ HOOK(void *, realloc, exact_realloc, (void *from, size_t size), (from, size),
     return to;
 }
 
+/* As libc's does, by the program's realloc: that need not be ours where a program or a library in front
+ * of us has a malloc of its own, but no reallocarray. It is a jump, and its caller the program. */
 HG_EXPORT void *reallocarray(void *from, size_t count, size_t size) {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes)) {
         errno = ENOMEM;
         return NULL;
     }
-    uint32_t mode = hg_mode();
-    if (HG_LIKELY(hg_mode_is_exact(mode))) return exact_realloc(from, bytes);
-    if (mode == HG_MODE_SAMPLED) return hg_light_realloc(from, bytes);
-    return hg_other_realloc(from, bytes);
+    return realloc(from, bytes);
 }
 
 HG_EXPORT size_t malloc_usable_size(void *block) {

@@ -51,6 +51,7 @@ def test_preloaded_before_us_it_is_used_alone(bench: Bench, allocator: str) -> N
     setting = under_heapglass()
     setting = replace(setting, preload=[ALLOCATORS[allocator], *setting.preload])
     bench.compare(program("operators").argv(), setting)
+    bench.compare(["ls", "/"], setting)  # reallocarray, which neither allocator has
 
 
 def test_a_program_with_its_own_malloc(bench: Bench) -> None:

@@ -30,6 +30,8 @@ int main(void) {
     char *copy = strdup("own");
     say("%s: from our room %d, calls %d", copy, copy > g_room && copy < g_room + sizeof g_room,
         g_calls - before);
-    free(copy);
+    char *grown = reallocarray(copy, 2, 100);
+    say("%s: from our room %d", grown, grown > g_room && grown < g_room + sizeof g_room);
+    free(grown);
     return 0;
 }
