@@ -13,7 +13,6 @@
 #define FRONT_BYTES (256u << 10)
 #define LEAST_ROOM 16384u   /* in the front, for a header or maps; else they are left out */
 #define WAIT_NS 1000000000u /* for another who writes: its own patience, and that it may not run */
-#define LAST_NS 1000000000u /* for the other side, at the end */
 #define SLEEP_NS 20000u
 #define STUCK_NS 1000000u /* it is not looked at again until then */
 
@@ -80,7 +79,7 @@ bool hg_log_writer_begin(struct hg_log_writing *writing, enum hg_log_patience pa
     }
     writing->opened = hg_sink_open(&g_writer.sink, patience == HG_LOG_SERVICE);
     writing->is_stuck = writing->opened.fd < 0;
-    if (patience == HG_LOG_LAST) writing->opened.patience = LAST_NS;
+    if (patience == HG_LOG_LAST) writing->opened.patience = hg_sink_last_patience(&g_writer.sink);
     /* The program has closed it: that was the log. */
     if (!hg_log_writer_has_target()) hg_mode_watch(HG_WATCHER_LOG, false);
     return true;

@@ -14,6 +14,8 @@
 #include "text.h"
 
 #define FIRST_PATIENCE_NS 1000000000u
+#define FULL_PATIENCE_NS \
+    50000000u                 /* where it is full from the start; longer in vain: it is stuck */
 #define PIPE_BYTES (1u << 20) /* what the kernel lets everybody have, unless told otherwise */
 #define SHARE_WAITED 2u
 #define HIGHEST_NUMBER 65536u
@@ -28,6 +30,11 @@ static enum hg_sink_kind kind_of(const struct stat *stat) {
     return HG_SINK_NONE;
 }
 
+static bool takes_now(int fd) {
+    struct pollfd polled = {fd, POLLOUT, 0};
+    return hg_sys_poll(&polled, 1, 0) > 0;
+}
+
 bool hg_sink_use(struct hg_sink *sink, int fd) {
     struct stat stat;
     *sink = (struct hg_sink){.kind = HG_SINK_NONE, .fd = fd};
@@ -39,6 +46,7 @@ bool hg_sink_use(struct hg_sink *sink, int fd) {
     sink->inode = stat.st_ino;
     sink->since = clock_ns();
     if (sink->kind == HG_SINK_PIPE) hg_sys_widen_pipe(fd, PIPE_BYTES);
+    sink->first = takes_now(fd) ? FIRST_PATIENCE_NS : FULL_PATIENCE_NS;
     return sink->kind != HG_SINK_NONE;
 }
 
@@ -82,10 +90,14 @@ static int reopen(int fd) {
 }
 
 static uint64_t patience(const struct hg_sink *sink) {
-    uint64_t allowed = FIRST_PATIENCE_NS + (clock_ns() - sink->since) / SHARE_WAITED;
+    uint64_t allowed = sink->first + (clock_ns() - sink->since) / SHARE_WAITED;
     uint64_t waited = hg_load(&sink->waited);
-    if (waited >= allowed) return 0;
-    return allowed - waited < FIRST_PATIENCE_NS ? allowed - waited : FIRST_PATIENCE_NS;
+    if (waited >= allowed || hg_load(&sink->is_stalled)) return 0;
+    return allowed - waited < sink->first ? allowed - waited : sink->first;
+}
+
+uint64_t hg_sink_last_patience(const struct hg_sink *sink) {
+    return hg_load(&sink->is_stalled) ? 0 : sink->first;
 }
 
 struct hg_opened hg_sink_open(struct hg_sink *sink, bool is_service) {
@@ -116,13 +128,17 @@ void hg_sink_close(struct hg_opened *opened) {
 /* Wait for the other side, within the patience. */
 static bool is_ready(struct hg_sink *sink, struct hg_opened *opened) {
     struct pollfd polled = {opened->fd, POLLOUT, 0};
-    if (hg_sys_poll(&polled, 1, 0) > 0) return !(polled.revents & POLLNVAL);
+    if (hg_sys_poll(&polled, 1, 0) > 0) {
+        hg_store(&sink->is_stalled, 0);
+        return !(polled.revents & POLLNVAL);
+    }
     if (!opened->patience) return false;
     uint64_t began = clock_ns();
     int count = hg_sys_poll(&polled, 1, opened->patience);
     uint64_t took = clock_ns() - began;
     hg_add_shared(&sink->waited, took);
     opened->patience = took < opened->patience ? opened->patience - took : 0;
+    if (count <= 0 && took >= FULL_PATIENCE_NS) hg_store(&sink->is_stalled, 1);
     return count > 0 && !(polled.revents & POLLNVAL);
 }
 

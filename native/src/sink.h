@@ -4,7 +4,9 @@
  *
  * So it is looked at before each use, and one that is no longer the file it was is left alone for
  * ever. Waiting for the other side is bounded: a second, as a reader may only be starting, and beyond
- * that half of the time. */
+ * that half of the time. A reader that let all of that pass is stuck, and not waited for until it takes
+ * something; and what is full from the start, because of others who write, is given a moment only: they
+ * have waited, and a script's processes must not wait one after the other. */
 #ifndef HG_SINK_H
 #define HG_SINK_H
 
@@ -28,6 +30,8 @@ struct hg_sink {
     uint64_t device, inode; /* what it is */
     uint64_t since;         /* CLOCK_MONOTONIC, when it was set */
     uint64_t waited;        /* ns, in all, for the other side */
+    uint64_t first;         /* ns to wait before half of the time counts */
+    uint32_t is_stalled;    /* it was waited for in vain, and has taken nothing since */
 };
 
 /* Use a descriptor of the program's; false when it cannot be written to. */
@@ -49,6 +53,9 @@ struct hg_opened {
 /* Signals must be held back from here to hg_sink_close(). `is_service`: by the thread that has
  * descriptors of its own, which never waits. */
 struct hg_opened hg_sink_open(struct hg_sink *sink, bool is_service);
+
+/* What the last writes of a process may wait, in all. */
+uint64_t hg_sink_last_patience(const struct hg_sink *sink);
 
 /* How many bytes it took; 0 or fewer than given when the other side is not ready within the patience,
  * or there is no space. */
