@@ -1,39 +1,24 @@
 #include "leaks.h"
 
-#include <signal.h>
-
 #include "options.h"
+#include "say.h"
 #include "site_sums.h"
 #include "sources.h"
 #include "stacks.h"
 #include "sys.h"
-#include "sys_thread.h"
 #include "text_file.h"
 
-#define MOST_SOURCES 100u      /* are shown; of the others only the sum */
-#define PATIENCE_NS 200000000u /* for a reader of stderr that is slow */
-#define AT_ONCE 4096u          /* PIPE_BUF: a pipe that can be written takes so much */
+#define MOST_SOURCES 100u /* are shown; of the others only the sum */
+#define AT_ONCE 4096u
 
 static struct {
     const struct hg_identity *who;
-    bool is_asked;                        /* and not done yet */
-    uint64_t stderr_device, stderr_inode; /* what descriptor 2 was at the start */
+    bool is_asked; /* and not done yet */
 } g_leaks;
-
-static bool stat_stderr(uint64_t *device, uint64_t *inode) {
-    struct stat stat;
-    if (hg_sys_stat_fd(2, &stat) < 0) return false;
-    *device = stat.st_dev;
-    *inode = stat.st_ino;
-    return true;
-}
 
 void hg_leaks_start(const struct hg_identity *who) {
     g_leaks.who = who;
     g_leaks.is_asked = *g_options.leaks;
-    if (!g_leaks.is_asked) return;
-    g_leaks.stderr_device = g_leaks.stderr_inode = 0;
-    stat_stderr(&g_leaks.stderr_device, &g_leaks.stderr_inode);
 }
 
 /* ---- what is told ----------------------------------------------------------------------------- */
@@ -127,33 +112,14 @@ static void print_report(struct hg_printer *printer, void *context) {
 
 static bool send_to_stderr(void *unused, const char *text, size_t length) {
     (void)unused;
-    struct pollfd polled = {.fd = 2, .events = POLLOUT};
-    while (length) {
-        size_t part = length < AT_ONCE ? length : AT_ONCE;
-        if (hg_sys_poll(&polled, 1, PATIENCE_NS) <= 0 || !(polled.revents & POLLOUT)) return false;
-        long done = hg_sys_write(2, text, part);
-        if (done <= 0) return false;
-        text += done;
-        length -= (size_t)done;
-    }
-    return true;
-}
-
-/* A program may have closed the descriptor, and what has its number now is not ours to write to. */
-static bool is_stderr_the_same(void) {
-    uint64_t device = 0, inode = 0;
-    return stat_stderr(&device, &inode) && device == g_leaks.stderr_device &&
-           inode == g_leaks.stderr_inode;
+    return hg_say_text(text, length);
 }
 
 static void tell_stderr(struct report *report) {
     static char buffer[AT_ONCE]; /* told once */
     struct hg_printer printer = {buffer, sizeof buffer, send_to_stderr, NULL, 0, false};
-    bool was_pending = hg_sys_is_pending(SIGPIPE), is_told = is_stderr_the_same();
-    if (is_told) print_report(&printer, report);
-    is_told = is_told && hg_print_flush(&printer);
-    if (!was_pending) hg_sys_take_signal(SIGPIPE);
-    if (!is_told) hg_add_shared(&g_header->output_losses, 1);
+    print_report(&printer, report);
+    if (!hg_print_flush(&printer)) hg_add_shared(&g_header->output_losses, 1);
 }
 
 static void tell_file(struct report *report) {

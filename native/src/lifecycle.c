@@ -21,6 +21,7 @@
 #include "preload.h"
 #include "real.h"
 #include "recording.h"
+#include "say.h"
 #include "sites.h"
 #include "snapshots.h"
 #include "stacks.h"
@@ -205,6 +206,7 @@ static void start(void) {
     hg_real_resolve();
     warm_up_allocator();
     bool started = false;
+    hg_say_start();
     bool wanted = g_was_recording ? g_options.follow : hg_options_read();
     if (wanted && !is_privileged()) {
         hg_sys_start_maps();

@@ -14,6 +14,7 @@
 #include "naming.h"
 #include "options.h"
 #include "recording.h"
+#include "say.h"
 #include "sys.h"
 #include "text.h"
 

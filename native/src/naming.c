@@ -1,6 +1,7 @@
 #include "naming.h"
 
 #include "options.h"
+#include "say.h"
 #include "sys.h"
 #include "text.h"
 

@@ -1,5 +1,6 @@
 #include "options.h"
 
+#include "say.h"
 #include "sys.h"
 #include "text.h"
 

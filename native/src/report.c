@@ -9,6 +9,7 @@
 #include "options.h"
 #include "printing.h"
 #include "recording.h"
+#include "say.h"
 #include "size_text.h"
 #include "sys.h"
 #include "sys_thread.h"

@@ -6,6 +6,7 @@
 
 #include "clock.h"
 #include "rights.h"
+#include "say.h"
 #include "sys.h"
 #include "sys_thread.h"
 #include "text.h"

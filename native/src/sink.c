@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/resource.h>
 
 #include "clock.h"
@@ -142,19 +141,8 @@ static bool is_ready(struct hg_sink *sink, struct hg_opened *opened) {
     return count > 0 && !(polled.revents & POLLNVAL);
 }
 
-/* A write to a pipe nobody reads, or beyond the limit of a file's size, raises a signal that would
- * kill. */
-static long write_quietly(int fd, const char *text, size_t size) {
-    bool is_pipe_pending = hg_sys_is_pending(SIGPIPE);
-    bool is_size_pending = hg_sys_is_pending(SIGXFSZ);
-    long result = hg_sys_write(fd, text, size);
-    if (result == -EPIPE && !is_pipe_pending) hg_sys_take_signal(SIGPIPE);
-    if (result == -EFBIG && !is_size_pending) hg_sys_take_signal(SIGXFSZ);
-    return result;
-}
-
 static long write_once(const struct hg_sink *sink, int fd, const char *text, size_t size) {
-    return sink->is_socket ? hg_sys_send(fd, text, size) : write_quietly(fd, text, size);
+    return sink->is_socket ? hg_sys_send(fd, text, size) : hg_sys_write_quietly(fd, text, size);
 }
 
 size_t hg_sink_write(struct hg_sink *sink, struct hg_opened *opened, const char *text,

@@ -6,6 +6,7 @@
 #include "live_table.h"
 #include "options.h"
 #include "rights.h"
+#include "say.h"
 #include "socket_file.h"
 #include "sys.h"
 #include "sys_socket.h"

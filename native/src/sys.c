@@ -271,15 +271,3 @@ bool hg_sys_readable(uintptr_t address) {
      * test for readability with no effect (EFAULT or EINVAL; 0 for NULL, which means no set). */
     return CALL4(SYS_rt_sigprocmask, ~0L, address, NULL, 8) == -22 /* EINVAL */;
 }
-
-void hg_sys_say(const char *const *parts) {
-    char line[1024];
-    size_t length = 0;
-    static const char prefix[] = "heapglass: ";
-    for (const char *c = prefix; *c; c++) line[length++] = *c;
-    for (; *parts; parts++) {
-        for (const char *c = *parts; *c && length < sizeof line - 1; c++) line[length++] = *c;
-    }
-    line[length++] = '\n';
-    hg_sys_write(2, line, length);
-}

@@ -72,8 +72,4 @@ void hg_sys_take_signal(int signal);
 /* Whether the 8 bytes at `address` can be read; never faults. */
 bool hg_sys_readable(uintptr_t address);
 
-/* One line on stderr, prefixed with "heapglass: "; parts end with NULL. Cut at 1 KiB. */
-void hg_sys_say(const char *const *parts);
-#define HG_SAY(...) hg_sys_say((const char *const[]){__VA_ARGS__, NULL})
-
 #endif

@@ -10,5 +10,8 @@ int hg_sys_descriptor_flags(int fd);
 int hg_sys_duplicate(int fd, uint32_t least);
 /* Let a pipe hold so many bytes before its writers must wait; a wish. */
 void hg_sys_widen_pipe(int fd, uint32_t bytes);
+/* A write that raises no signal, to a pipe nobody reads or beyond the limit of a file's size; signals
+ * must be held back. */
+long hg_sys_write_quietly(int fd, const char *text, size_t size);
 
 #endif

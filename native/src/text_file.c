@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include "options.h"
+#include "say.h"
 #include "sys.h"
 #include "text.h"
 
@@ -17,8 +18,7 @@ static void complain(struct hg_text_file *file, const char *what, int error) {
     if (file->has_complained || g_options.quiet) return;
     file->has_complained = true;
     HG_SAY("cannot ", what, " ", file->path, " (errno ",
-           hg_text_decimal(number, (uint64_t)(error < 0 ? -error : 0)),
-           "); what does not fit is left out");
+           hg_text_decimal(number, (uint64_t)(error < 0 ? -error : 0)), "); it is left out");
 }
 
 /* What `take` below took, on its way to who asked for it: processes start, and end, once at a time. */
