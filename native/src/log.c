@@ -320,10 +320,12 @@ void hg_log_end(void) {
 
 static bool start_job(void) {
     if (!(hg_mode_watchers() & HG_WATCHER_LOG)) return false;
-    g_log.is_prompt = false;
     g_log_job.due = hg_service_now() + REST_NS;
     return true;
 }
+
+/* From now on someone looks after them. */
+static void open_job(void) { g_log.is_prompt = false; }
 
 static void run_job(uint64_t now) {
     struct hg_log_writing writing;
@@ -333,4 +335,4 @@ static void run_job(uint64_t now) {
     hg_log_writer_end(&writing);
 }
 
-struct hg_job g_log_job = {.start = start_job, .run = run_job};
+struct hg_job g_log_job = {.start = start_job, .open = open_job, .run = run_job};

@@ -215,6 +215,7 @@ static void write_report(void) {
     bool is_written = fd >= 0 && !out.failed && write_at_once(fd, text, out.length);
     if (fd >= 0) hg_sys_close(fd);
     g_report.unwritten = is_written ? 0 : g_report.unwritten + 1;
+    if (!is_written) hg_add_shared(&g_header->output_losses, 1);
 }
 
 /* ---- when --------------------------------------------------------------------------------------- */

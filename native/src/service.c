@@ -158,7 +158,9 @@ void hg_service_start(struct hg_job *const *jobs) {
     if (!g_service.count) return;
     g_service.pid = hg_sys_pid();
     if (start_thread() < 0) {
-        HG_SAY("the kernel refuses a thread; there will be no socket and no reports");
+        HG_SAY(
+            "the kernel refuses a thread; there will be no socket and no reports, "
+            "and a log costs more");
         return;
     }
     /* Until then the program's descriptors are open twice, and a pipe it closes stays open. */

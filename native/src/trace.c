@@ -94,6 +94,11 @@ static void put_dropped(struct hg_text *text) {
     hg_text_put(text, " lines of the trace could not be written\n");
 }
 
+static void count_dropped(void) {
+    hg_add_shared(&g_trace.dropped, 1);
+    hg_add_shared(&g_header->output_losses, 1);
+}
+
 void hg_trace_write(const struct hg_event *event) {
     char line[LINE_BYTES];
     struct hg_text text = {line, sizeof line - 1, 0};
@@ -108,7 +113,7 @@ void hg_trace_write(const struct hg_event *event) {
     struct hg_opened opened = hg_sink_open(&g_trace.sink, false);
     if (opened.fd < 0) hg_mode_watch(HG_WATCHER_TRACE, false); /* it is somebody else's by now */
     else if (hg_sink_write(&g_trace.sink, &opened, line, text.length) < text.length)
-        hg_add_shared(&g_trace.dropped, 1);
+        count_dropped();
     hg_sink_close(&opened);
     hg_sys_restore_signals(signals);
 }

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.bench import opened
 from harness.conversation import (
     Conversation,
     ask,
@@ -202,7 +203,13 @@ def test_stderr_that_is_closed(place: Path) -> None:
 def test_reports_to_a_full_disk(place: Path) -> None:
     with conversation(place, HEAPGLASS_REPORT="0.01", HEAPGLASS_REPORT_TO="/dev/full") as talk:
         talk.tell("z 20000", "l 10 10")
+        until(lambda: _unwritten(place) > 0, "a report is counted that was not written")
         assert talk.end() == 6
+
+
+def _unwritten(place: Path) -> int:
+    [recording] = opened(place)
+    return recording.losses.unwritten_outputs
 
 
 def test_reports_to_a_pipe_with_a_name(place: Path) -> None:

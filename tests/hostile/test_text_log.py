@@ -5,16 +5,19 @@ counted in the log."""
 from __future__ import annotations
 
 import os
+import shutil
+import signal
+import subprocess
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from harness.bench import Bench, Run
+from harness.bench import Bench, Run, opened
 from harness.programs import program
-from harness.running import under_heapglass
+from harness.running import library, run, under_heapglass
 from harness.text_log import Process, check_order, parse, usual_descriptor
 from heapglass.model import LossKind
 
@@ -165,3 +168,31 @@ def test_handlers_that_allocate_and_jump(
         assert sizes.count(30) + sizes.count(40) == made - early
     else:
         assert sum((e.name, e.size) == ("malloc", 20) for e in process.calls) == 1000
+
+
+@pytest.fixture
+def open_place() -> Iterator[Path]:
+    """A directory of everybody's, with the library in it."""
+    place = Path(subprocess.check_output(["mktemp", "-d"], text=True).strip())
+    place.chmod(0o777)
+    shutil.copy(library(), place)
+    yield place
+    shutil.rmtree(place)
+
+
+def test_without_a_thread_of_ours_each_entry_is_written_at_once(open_place: Path) -> None:
+    """What a killed program did is there."""
+    path = open_place / "calls.log"
+    as_nobody = ["setpriv", "--reuid=65533", "--clear-groups"] if os.geteuid() == 0 else []
+    setting = replace(
+        under_heapglass(HEAPGLASS_LOG=str(path)),
+        preload=[str(open_place / Path(library()).name)],
+        prefix=[*as_nobody, "prlimit", "--nproc=1"],
+    )
+    outcome = run(["bash", "-c", "kill -9 $$"], open_place, setting)
+    assert outcome.status == -signal.SIGKILL
+    assert b"refuses a thread" in outcome.stderr
+    process = only(path.read_bytes())
+    arrivals = [e for e in process.calls if e.address and not e.name.endswith("free")]
+    [recording] = opened(open_place)
+    assert len(arrivals) == recording.totals.allocations > 100

@@ -41,6 +41,16 @@ def test_a_full_disk(bench: Bench) -> None:
     assert recording.totals.allocations >= 40000
 
 
+def test_a_leak_report_is_whole_or_not_there(bench: Bench) -> None:
+    directory = bench.fresh("leaks")
+    setting = under_heapglass(HEAPGLASS_LEAKS=str(directory / "leaks"))
+    outcome = run(program("log_hostile").argv(("limit",)), directory, setting)
+    assert (outcome.status, outcome.stdout, outcome.stderr) == (4, b"done\n", b"")
+    assert not (directory / "leaks").exists()
+    [recording] = opened(directory)
+    assert recording.losses.unwritten_outputs == 1
+
+
 def test_a_file_size_limit_raises_no_signal(bench: Bench) -> None:
     directory = bench.fresh("limit")
     log = directory / "snapshots"
