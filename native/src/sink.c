@@ -49,7 +49,7 @@ bool hg_sink_use(struct hg_sink *sink, int fd) {
     return sink->kind != HG_SINK_NONE;
 }
 
-bool hg_sink_own(struct hg_sink *sink, int fd) {
+bool hg_sink_own(struct hg_sink *sink, int fd, const char *path) {
     uint64_t limit = hg_sys_limit(RLIMIT_NOFILE);
     uint32_t most = limit < HIGHEST_NUMBER ? (uint32_t)limit : HIGHEST_NUMBER;
     int high = -EMFILE;
@@ -60,6 +60,7 @@ bool hg_sink_own(struct hg_sink *sink, int fd) {
     if (high >= 0) hg_sys_close(fd);
     bool is_used = hg_sink_use(sink, high >= 0 ? high : fd);
     sink->is_ours = true;
+    sink->path = path;
     return is_used;
 }
 
@@ -99,10 +100,19 @@ uint64_t hg_sink_last_patience(const struct hg_sink *sink) {
     return hg_load(&sink->is_stalled) ? 0 : sink->first;
 }
 
+/* The program has closed ours, as daemons close all they can. */
+static void open_by_path(const struct hg_sink *sink, struct hg_opened *opened) {
+    const int flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    hg_sink_close(opened);
+    opened->fd = hg_sys_open(sink->path, flags, 0);
+    opened->is_extra = true;
+}
+
 struct hg_opened hg_sink_open(struct hg_sink *sink, bool is_service) {
     struct hg_opened opened = {-1, is_service, 0};
     if (hg_load(&sink->kind) == HG_SINK_NONE) return opened;
     opened.fd = is_service ? hg_service_borrow(sink->fd) : sink->fd;
+    if (sink->is_ours && !is_still(sink, opened.fd)) open_by_path(sink, &opened);
     /* That the service cannot borrow it says nothing about the program's. */
     if (is_service && opened.fd < 0) return opened;
     if (!is_still(sink, opened.fd)) {

@@ -27,6 +27,7 @@ struct hg_sink {
     int fd;
     bool is_socket;
     bool is_ours;           /* opened by us: nobody else has it */
+    const char *path;       /* of one that is ours */
     uint64_t device, inode; /* what it is */
     uint64_t since;         /* CLOCK_MONOTONIC, when it was set */
     uint64_t waited;        /* ns, in all, for the other side */
@@ -37,8 +38,9 @@ struct hg_sink {
 /* Use a descriptor of the program's; false when it cannot be written to. */
 bool hg_sink_use(struct hg_sink *sink, int fd);
 
-/* One that we opened, and give away: it moves out of the program's way. */
-bool hg_sink_own(struct hg_sink *sink, int fd);
+/* One that we opened, and give away: it moves out of the program's way. Should the program close it all
+ * the same, it is opened again by its path, which must stay. */
+bool hg_sink_own(struct hg_sink *sink, int fd, const char *path);
 
 /* In a forked child: let go of one that is ours. */
 void hg_sink_drop(struct hg_sink *sink);

@@ -125,8 +125,10 @@ def test_a_program_that_closes_everything(bench: Bench, tmp_path: Path) -> None:
     assert is_unharmed(bench.record(HOSTILE.argv(("close",)), settings))
     with inherited.open("wb") as file:
         assert is_unharmed(with_log_on(bench, file.fileno(), HOSTILE.argv(("close",))))
-    for path in (named, inherited):
-        assert not only(path.read_bytes()).has_ended
+    assert not only(inherited.read_bytes()).has_ended
+    process = only(named.read_bytes())
+    assert process.has_ended
+    assert calls(process, "malloc") == 2 * ROUNDS
 
 
 def test_a_program_that_gives_up_its_rights(bench: Bench, tmp_path: Path) -> None:
