@@ -1,4 +1,4 @@
-"""Our lines on a stderr that is stuck, gone, full or no longer stderr: the program never notices."""
+"""Our lines on a stderr that is stuck, gone, full or not stderr any more: nobody notices."""
 
 from __future__ import annotations
 
