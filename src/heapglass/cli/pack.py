@@ -36,7 +36,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
     parser.add_argument("source", metavar="FILE", help="a recording, also of a running program")
     parser.add_argument(
-        "-o", "--output", metavar="OUT", help="the packed file (default: FILE.packed.heapglass)"
+        "-o",
+        "--output",
+        metavar="OUT",
+        help="the packed file (default: FILE with .packed before its .heapglass)",
     )
     parser.add_argument("-f", "--force", action="store_true", help="replace OUT if it is there")
     parser.add_argument(
