@@ -169,7 +169,7 @@ def test_every_command_reads_it(cli: Cli, recording: Path) -> None:
     [
         (("nothing",), "No such file"),
         (("shapes.heapglass", "-o", "."), "is a directory"),
-        (("shapes.heapglass", "-o", "shapes.heapglass", "-f"), "the recording itself"),
+        (("shapes.heapglass", "-o", "shapes.heapglass", "-f"), "is what is read"),
         (("shapes.heapglass", "-o", "there"), "--force"),
         (("shapes.heapglass", "--redact-key", "x"), "is for --redact"),
         (("there",), "not a heapglass recording"),

@@ -12,6 +12,7 @@ from harness.names import site_name
 from harness.programs import program
 from harness.running import under_heapglass
 from heapglass.model import HeapSource, Pseudo
+from heapglass.symbols.naming import names_of
 
 CHAINS = {
     100: [
@@ -103,3 +104,15 @@ def test_code_that_comes_and_goes_while_others_allocate(bench: Bench) -> None:
 def test_stacks_that_change_with_every_call(bench: Bench, name: str, case: tuple[str, ...]) -> None:
     """Whatever is re-used of earlier walks must not show."""
     assert bench.witnessed(program(name).argv(case)) == []
+
+
+def test_code_made_at_run_time_has_the_name_of_its_map(bench: Bench) -> None:
+    name = "LazyCompile:*allocate main.js:7"
+    recording = bench.record([*program("jitted").argv(), name]).recording
+    frames = {site: recording.stack(site).frames for site in recording.sites().id.tolist()}
+    try:
+        names = names_of(recording)
+        found = [names.frames(frame)[0] for stack in frames.values() for frame in stack[:1]]
+    finally:
+        Path(f"/tmp/perf-{recording.process.pid}.map").unlink()
+    assert [frame.function for frame in found] == [name]

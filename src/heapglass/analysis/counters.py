@@ -56,7 +56,10 @@ ESTIMATED = tuple(field.name for field in fields(Errors))  # with a standard err
 
 
 def counters_at(table: SiteTable, row: int) -> Counters:
-    return sum_counters(table, np.array([row], dtype=np.intp))
+    """The same as the sum over this row alone, without the cost of a sum."""
+    values = {name: int(getattr(table, name)[row]) for name in COLUMNS}
+    errors = Errors(**{name: float(getattr(table, f"{name}_error")[row]) for name in ESTIMATED})
+    return Counters(**values, sample_bytes=int(table.sample_bytes[row]), errors=errors)
 
 
 def sum_counters(table: SiteTable, rows: Rows | None = None) -> Counters:

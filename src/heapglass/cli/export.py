@@ -18,6 +18,7 @@ from heapglass.cli.arguments import (
 )
 from heapglass.cli.progress import ProgressLine
 from heapglass.cli.scope import add_scope_arguments, open_scope, split_moment
+from heapglass.cli.target import spare_input
 from heapglass.errors import UsageError
 from heapglass.export.destination import check_directory, check_file, make_directory, open_file
 from heapglass.export.extract import Extract
@@ -163,6 +164,7 @@ def _target(args: argparse.Namespace, chosen: Format) -> _Target:
     if is_directory:
         check_directory(path)
     for file in files:
+        spare_input(file, split_moment(args.source)[0])
         check_file(file, is_forced=args.force)
     return _Target(path, is_directory)
 

@@ -7,6 +7,7 @@ program, and even argparse is too much there.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -65,6 +66,7 @@ GROUPS = {
 }
 SIGPIPE_EXIT = 141  # what a shell shows for a program ended by SIGPIPE
 INTERRUPT_EXIT = 130
+_GARBAGE = 1_000_000  # objects; frozen values make no cycles, and looking for some takes a third
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -168,6 +170,7 @@ def _no_command(name: str) -> UsageError:
 def _run_command(name: str, arguments: Sequence[str]) -> int:
     from heapglass.cli.parser import Parser  # noqa: PLC0415 (not needed by `run`)
 
+    gc.set_threshold(_GARBAGE)
     command = load(name)
     parser = Parser(name)
     parser.description = f"{command.HELP.capitalize()}."

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 from rich.console import Console
+from rich.control import strip_control_codes
 from rich.text import Text
 
 from heapglass.cli.arguments import chosen_units
@@ -44,13 +45,23 @@ class Screen:
 
     def line(self, *parts: Part) -> None:
         """One line, neither wrapped nor cut."""
+        if not self.console.is_terminal:
+            self._write(_plain(parts).rstrip())
+            return
         text = Text.assemble(*parts)
         text.rstrip()
         self.console.print(text, soft_wrap=True)
 
     def drawing(self, *parts: Part) -> None:
         """One line whose end belongs to it, even if it is blank."""
+        if not self.console.is_terminal:
+            self._write(_plain(parts))
+            return
         self.console.print(Text.assemble(*parts), soft_wrap=True)
+
+    def _write(self, text: str) -> None:
+        """Past rich, which would render and flush each of what may be a hundred thousand lines."""
+        self.console.file.write(strip_control_codes(text) + "\n")
 
     def sentences(self, sentences: Sequence[str], mark: str, style: str) -> None:
         """Each sentence behind a mark, wrapped to the screen."""
@@ -86,6 +97,10 @@ class Screen:
         more = len(warnings) - _WARNINGS_SHOWN
         if more > 0:
             self.line((f"symbols: and {more} more of these; --json has them all", "dim"))
+
+
+def _plain(parts: Sequence[Part]) -> str:
+    return "".join(part if isinstance(part, str) else part[0] for part in parts)
 
 
 def open_screen(args: argparse.Namespace) -> Screen:

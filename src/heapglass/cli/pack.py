@@ -8,6 +8,7 @@ from pathlib import Path
 
 from heapglass.cli.progress import SlowLine
 from heapglass.cli.source import add_debuginfod_option
+from heapglass.cli.target import spare_input
 from heapglass.convert.packing import pack
 from heapglass.convert.redaction import Redactor
 from heapglass.coredump.core_file import is_core
@@ -35,7 +36,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
     parser.add_argument("source", metavar="FILE", help="a recording, also of a running program")
     parser.add_argument(
-        "-o", "--output", metavar="OUT", help="the packed file (default: FILE.packed.heapglass)"
+        "-o",
+        "--output",
+        metavar="OUT",
+        help="the packed file (default: FILE with .packed before its .heapglass)",
     )
     parser.add_argument("-f", "--force", action="store_true", help="replace OUT if it is there")
     parser.add_argument(
@@ -75,8 +79,7 @@ def _target(args: argparse.Namespace) -> Path:
     target = Path(args.output) if args.output else source.with_name(name)
     if target.is_dir():
         raise UsageError(f"{target} is a directory: name a file in it for -o")
-    if target.exists() and target.samefile(source):
-        raise UsageError(f"{target} is the recording itself: name another file for -o")
+    spare_input(target, args.source)
     if target.exists() and not args.force:
         raise UsageError(f"{target} exists already: use --force to replace it")
     return target

@@ -11,6 +11,7 @@ from pathlib import Path
 from heapglass.cli.arguments import add_wrapper_option, chosen_plumbing, chosen_units
 from heapglass.cli.progress import ProgressLine
 from heapglass.cli.source import add_source_argument, open_source
+from heapglass.cli.target import spare_input
 from heapglass.errors import HeapglassError
 from heapglass.text import printable
 from heapglass.units import format_size
@@ -47,6 +48,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     query = ReportQuery(room_for_document(), chosen_units(args), chosen_plumbing(args))
+    path = Path(args.output or default_name(args.source))
+    spare_input(path, args.source)
     with ProgressLine() as progress:
         progress.say("reading")
         opened = open_source(args.source)
@@ -55,7 +58,6 @@ def main(args: argparse.Namespace) -> int:
     if args.output == "-":
         sys.stdout.buffer.write(page.encode())
         return 0
-    path = Path(args.output or default_name(args.source))
     write_page(path, page.encode())
     print(f"{printable(str(path))}: {format_size(len(page.encode()), query.units)}")
     return 0

@@ -121,7 +121,7 @@ def _print_totals(screen: Screen, view: SummaryView) -> None:
         ("Allocated", totals.allocations, totals.bytes_allocated, _churn(view)),
         ("Freed", totals.frees, totals.bytes_freed, ""),
         (_WORDS[view.remainder], totals.live_blocks, totals.live_bytes, _slack(screen, view)),
-        ("Peak", None, totals.peak_bytes, f"after {format_duration(totals.peak_time_ns)}"),
+        ("Peak", None, totals.peak_bytes, _peak_time(view)),
     ]
     counters = ("bytes_allocated", "bytes_freed", "live_bytes", "peak_bytes")
     rows = [row for row, name in zip(rows, counters, strict=True) if name not in absent]
@@ -133,6 +133,13 @@ def _print_totals(screen: Screen, view: SummaryView) -> None:
         number = f"{format_size(size, screen.units):>8}  "
         room = (screen.width or sys.maxsize) - len(start) - len(number)
         screen.line(start, (number, "bold"), (shorten(note, room, screen.glyphs), "dim"))
+
+
+def _peak_time(view: SummaryView) -> str:
+    """Nothing where no time is known: of a log without times, or below a tick of the clock."""
+    if not view.process.duration_ns:
+        return ""
+    return f"after {format_duration(view.totals.peak_time_ns)}"
 
 
 def _slack(screen: Screen, view: SummaryView) -> str:
@@ -156,10 +163,9 @@ def _churn(view: SummaryView) -> str:
 def _print_peak(screen: Screen, view: SummaryView) -> None:
     totals = view.totals
     size = format_size(totals.peak_bytes, screen.units)
-    when = format_duration(totals.peak_time_ns)
     numbers = site_numbers(screen, view.at_peak, "peak", totals.peak_bytes)
     if view.at_peak:
-        print_title(screen, "At the peak", f"{size} after {when}")
+        print_title(screen, "At the peak", f"{size} {_peak_time(view)}".rstrip())
         print_site_list(screen, view.at_peak, numbers)
 
 
@@ -237,9 +243,7 @@ def _print_recorder(screen: Screen, view: SummaryView) -> None:
     recorder = view.recorder
     used = format_size(recorder.memory_bytes, screen.units)
     file = format_size(recorder.file_bytes, screen.units)
-    sites = format_count(view.site_count)
-    sentence = (
-        f"heapglass used {used}, {file} of it in the recording; {recorder.mode}, {sites} sites"
-    )
+    sites = f"{format_count(view.site_count)} site{'' if view.site_count == 1 else 's'}"
+    sentence = f"heapglass used {used}, {file} of it in the recording; {recorder.mode}, {sites}"
     screen.line()
     screen.sentences([sentence], "", "dim")

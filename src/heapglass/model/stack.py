@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
+from heapglass.tuples import NamedTuple
+
 
 class Pseudo(IntEnum):
     """Why a stack ends where it does; same values as `enum hg_pseudo`."""
@@ -16,9 +18,9 @@ class Pseudo(IntEnum):
     OTHER = 5
 
 
-@dataclass(frozen=True, slots=True)
-class FrameAddress:
-    """One return address. `module` indexes `HeapSource.modules`, -1 when none covers it."""
+class FrameAddress(NamedTuple):
+    """One return address. `module` indexes `HeapSource.modules`, -1 when none covers it. A tuple:
+    a compiler's stacks hold millions, and those of dataclasses are hashed by interpreted code."""
 
     address: int
     module: int

@@ -103,21 +103,23 @@ def command_text(process: Process) -> str:
 
 
 def state_text(process: Process) -> str:
-    """How it stands and for how long: `exited with status 0 after 3.4 s`."""
+    """How it stands and for how long: `exited with status 0 after 3.4 s`. A log without times
+    has no duration, nor has a run below a tick of the clock."""
     duration = format_duration(process.duration_ns)
+    after = f" after {duration}" if process.duration_ns else ""
     match process.state:
         case ProcessState.RUNNING:
             return f"running for {duration}"
         case ProcessState.EXITED if process.exit_status is None:
-            return f"exited after {duration}"
+            return f"exited{after}"
         case ProcessState.EXITED:
-            return f"exited with status {process.exit_status} after {duration}"
+            return f"exited with status {process.exit_status}{after}"
         case ProcessState.SIGNALED:
-            return f"ended by signal {_signal_text(process.exit_signal)} after {duration}"
+            return f"ended by signal {_signal_text(process.exit_signal)}{after}"
         case ProcessState.KILLED:
-            return f"killed, last seen after {duration}"
+            return f"killed, last seen{after}" if after else "killed"
         case ProcessState.EXEC:
-            return f"became another program after {duration}"
+            return f"became another program{after}"
 
 
 def _quote(argument: str) -> str:
