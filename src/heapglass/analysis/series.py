@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
-from heapglass.model import Timeline
+from heapglass.model import Timeline, Totals
 from heapglass.model.tables import F64, I64
 
 
@@ -19,6 +19,22 @@ class Series:
 
     def __len__(self) -> int:
         return len(self.time_ns)
+
+
+def add_peak(timeline: Timeline, totals: Totals) -> Timeline:
+    """The timeline with a point at the peak of the process. A program that grows within the
+    hundredth of a second between two points, and then rests, has none there."""
+    if not totals.peak_bytes:
+        return timeline
+    at = int(np.searchsorted(timeline.time_ns, totals.peak_time_ns, side="right"))
+    peak = {"time_ns": totals.peak_time_ns}
+    peak |= {"live_bytes": totals.peak_bytes, "peak_bytes": totals.peak_bytes}
+    columns = {}
+    for column in fields(timeline):
+        values = getattr(timeline, column.name)
+        before = int(values[at - 1]) if at else 0
+        columns[column.name] = np.insert(values, at, peak.get(column.name, before))
+    return Timeline(**columns)
 
 
 def live_series(timeline: Timeline) -> Series:

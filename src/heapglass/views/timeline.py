@@ -11,7 +11,7 @@ import numpy as np
 from heapglass.analysis.filters import Filter
 from heapglass.analysis.order import SortKey, top_sites
 from heapglass.analysis.plumbing import Plumbing
-from heapglass.analysis.series import Series, add_point, cut_series, live_series
+from heapglass.analysis.series import Series, add_peak, add_point, cut_series, live_series
 from heapglass.errors import UsageError
 from heapglass.model import HeapSource, Mark, SiteTable, Snapshot
 from heapglass.units import Units, format_count
@@ -163,7 +163,9 @@ def _series(
         ends = {Curve.USABLE: "usable_live_bytes"}
         end = int(getattr(totals, ends.get(curve, _COLUMN[curve])))
         column = getattr(timeline, _COLUMN[curve])
-        points = live_series(timeline) if curve is Curve.LIVE else Series(timeline.time_ns, column)
+        points = Series(timeline.time_ns, column)
+        if curve is Curve.LIVE:
+            points = live_series(add_peak(timeline, totals))
         return add_point(points, end_ns, end)
     if curve is Curve.USABLE:
         raise UsageError("usable bytes are not known of single sites: use --show live")

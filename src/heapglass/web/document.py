@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from heapglass.analysis.plumbing import Plumbing
+from heapglass.analysis.series import add_peak
 from heapglass.model import HeapSource
 from heapglass.units import Units
 from heapglass.views.naming import Resolver
@@ -102,7 +103,7 @@ def _add_code(columns: Columns, strings: dict[str, int], sites: ReportSites) -> 
 
 
 def _add_timeline(columns: Columns, source: HeapSource) -> None:
-    timeline = thin_timeline(source.timeline())
+    timeline = thin_timeline(add_peak(source.timeline(), source.totals))
     for name in ("time_ns", "live_bytes", "live_blocks", "allocations", "bytes_allocated"):
         columns.add(f"point_{name}", getattr(timeline, name), is_rising=True)
 

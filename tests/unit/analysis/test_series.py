@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from heapglass.analysis.series import (
     Series,
+    add_peak,
     add_point,
     cut_series,
     highest_in_columns,
     live_series,
     rates_in_columns,
 )
+from heapglass.model import Timeline
 from unit.fake_source import FakeSource
 
 _S = 10**9
@@ -57,3 +61,14 @@ def test_the_peak_between_two_points_is_seen() -> None:
     timeline = FakeSource(points=((10, 100), (20, 50))).timeline()
     timeline.peak_bytes[1] = 400  # reached and left in between
     assert live_series(timeline).value.tolist() == [100, 400]
+
+
+def test_a_peak_between_two_points_is_where_it_was() -> None:
+    """A program that grew at once and then slept: the next point comes long after."""
+    time = np.array([1 * _S, 9 * _S], dtype=np.int64)
+    live = np.array([100, 900], dtype=np.int64)
+    timeline = Timeline(time, live, live, live, live, np.array([100, 1000]), live)
+    totals = replace(FakeSource().totals, peak_bytes=1000, peak_time_ns=2 * _S)
+    found = live_series(add_peak(timeline, totals))
+    assert found.time_ns.tolist() == [1 * _S, 2 * _S, 9 * _S]
+    assert found.value.tolist() == [100, 1000, 900]
