@@ -122,7 +122,9 @@ class Timeline {
       context.fillRect(this.x(time) - 0.5, this.floor - 3, 1, 4);
   }
 
+  // Their names are at the top, or lower where the peak's label is.
   paintMarks(context, colours) {
+    const peak = this.x(this.heap.facts.totals.peak_time_ns);
     for (const [time, name] of this.heap.facts.marks) {
       const x = Math.round(this.x(time)) + 0.5;
       context.strokeStyle = colours.match;
@@ -132,7 +134,8 @@ class Timeline {
       context.fillStyle = colours.match;
       const text = name.length > 24 ? `${name.slice(0, 23)}…` : name;
       context.textAlign = x > this.width - 120 ? "right" : "left";
-      context.fillText(text, x + (context.textAlign === "left" ? 4 : -4), 10);
+      const top = Math.abs(x - peak) < 140 ? 28 : 10;
+      context.fillText(text, x + (context.textAlign === "left" ? 4 : -4), top);
       context.textAlign = "left";
     }
   }
