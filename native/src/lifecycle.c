@@ -353,13 +353,19 @@ void hg_lifecycle_snapshot(void) {
     take_snapshot();
 }
 
-void hg_lifecycle_exiting(int status) {
+/* Bring all to its end; false: there is nothing, or it is not this process's. */
+static bool finish(void) {
     /* A vfork child shares our memory but is not us. */
-    if (!hg_lifecycle_is_recording() || hg_sys_pid() != g_header->pid) return;
+    if (!hg_lifecycle_is_recording() || hg_sys_pid() != g_header->pid) return false;
     hg_outputs_finish();
     take_snapshot();
     hg_leaks_report();
     hg_log_end();
+    return true;
+}
+
+void hg_lifecycle_exiting(int status) {
+    if (!finish()) return;
     hg_store(&g_header->exit_status, (uint32_t)status & 0xff);
     hg_store(&g_header->end_ns, hg_clock_now());
     hg_store_release(&g_header->state, HG_STATE_EXITED);
@@ -389,12 +395,21 @@ static void at_exit(int status, void *unused) {
     hg_lifecycle_exiting(status);
 }
 
+extern int __cxa_at_quick_exit(void (*)(void *), void *) __attribute__((weak));
+
+/* With what status nobody is told: the recording stays one that nobody saw the end of. */
+static void leave_quickly(void *unused) {
+    (void)unused;
+    finish();
+}
+
 /* Runs before the program's own constructors as a rule, but never needs to: hooks start everything
  * on their own. */
 __attribute__((constructor)) static void construct(void) {
     hg_real_resolve();
     hg_naming_remember_directory();
     if (on_exit) on_exit(at_exit, NULL);
+    if (__cxa_at_quick_exit) __cxa_at_quick_exit(leave_quickly, NULL);
     const char *follow = hg_options_env("HEAPGLASS_FOLLOW");
     if (follow && follow[0] == '0' && !follow[1]) hg_preload_hide();
 }

@@ -9,6 +9,7 @@ import pytest
 
 from harness.bench import Bench
 from harness.programs import program
+from harness.running import under_heapglass
 from heapglass.model import ProcessState
 
 SEEN = {
@@ -31,6 +32,18 @@ def test_an_exit_is_recorded_with_its_status(bench: Bench, how: str, status: int
 def test_a_kill_is_noticed_by_the_reader(bench: Bench, how: str) -> None:
     process = bench.compare(program("exits").argv((how,))).recording.process
     assert (process.state, process.exit_status) == (ProcessState.KILLED, None)
+
+
+def test_outputs_are_whole_after_a_quick_exit(bench: Bench) -> None:
+    """Which runs none of the handlers of exit()."""
+    leaks, log, socket = (str(bench.directory / name) for name in ("leaks", "log", "socket"))
+    setting = under_heapglass(HEAPGLASS_LEAKS=leaks, HEAPGLASS_LOG=log, HEAPGLASS_SOCKET=socket)
+    run = bench.record(program("exits").argv(("quick_exit",)), setting)
+    assert run.outcome.status == 8
+    assert run.recording.process.exit_status is None
+    assert "site_before" in Path(leaks).read_text()
+    assert "\n+ FINI " in Path(log).read_text()
+    assert not Path(socket).exists()
 
 
 def test_a_recording_is_cut_to_what_it_uses(bench: Bench) -> None:
