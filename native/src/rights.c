@@ -59,18 +59,29 @@ static bool are_same(const struct rights *a, const struct rights *b) {
     return __builtin_memcmp(a, b, sizeof *a) == 0;
 }
 
+struct capabilities {
+    struct __user_cap_data_struct words[2];
+    bool are_known;
+};
+
+/* Of a thread; 0: the calling one. */
+static struct capabilities read_capabilities(uint32_t tid) {
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, (int)tid};
+    struct capabilities found = {.words = {{0}}};
+    found.are_known = hg_sys_capabilities(&header, found.words) >= 0;
+    return found;
+}
+
 /* Ours become the main thread's; more than those they are never left. */
-static bool follow_capabilities(void) {
+static bool follow_capabilities(const struct capabilities *theirs) {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
-    struct __user_cap_data_struct mine[2] = {{0}}, theirs[2] = {{0}};
-    if (hg_sys_capabilities(&header, mine) < 0) return true; /* a kernel without */
-    header.pid = (int)hg_sys_pid();
-    if (hg_sys_capabilities(&header, theirs) < 0) return false;
-    if (__builtin_memcmp(mine, theirs, sizeof mine) == 0) return true;
-    header.pid = 0;
-    if (hg_sys_set_capabilities(&header, theirs) >= 0) return true;
-    return !(mine[0].permitted & ~theirs[0].permitted) &&
-           !(mine[1].permitted & ~theirs[1].permitted);
+    struct capabilities mine = read_capabilities(0), wanted = *theirs;
+    if (!mine.are_known) return true; /* a kernel without */
+    if (!theirs->are_known) return false;
+    if (__builtin_memcmp(mine.words, wanted.words, sizeof mine.words) == 0) return true;
+    if (hg_sys_set_capabilities(&header, wanted.words) >= 0) return true;
+    return !(mine.words[0].permitted & ~wanted.words[0].permitted) &&
+           !(mine.words[1].permitted & ~wanted.words[1].permitted);
 }
 
 /* Groups need the right to change them: before a user who has it goes, or after one came. A thread
@@ -95,12 +106,15 @@ bool hg_rights_start(void) {
 
 bool hg_rights_follow(void) {
     static struct rights now;
+    /* Looked at first: a main thread that becomes another user in between has lost its capabilities by
+     * that, and without ours we could not follow it. */
+    struct capabilities theirs = read_capabilities(hg_sys_pid());
     if (!read_rights(&now)) return false;
     if (!are_same(&now, &g_rights)) {
         if (!become(&now)) return false;
         g_rights = now;
     }
-    return follow_capabilities();
+    return follow_capabilities(&theirs);
 }
 
 uint32_t hg_rights_user(void) { return g_rights.users[1]; }
