@@ -59,12 +59,11 @@ static HG_NOINLINE uint32_t walk(struct hg_thread *thread, const struct hg_calle
 }
 
 static uint32_t locate(struct hg_thread *thread, const struct hg_frame *frame, uint64_t now_ns) {
-    uintptr_t sp = hg_frame_sp(frame);
     if (HG_UNLIKELY(thread->generation != hg_load(&g_modules_generation))) forget_stacks(thread);
-    struct hg_memory *m = hg_recall_memory(&thread->recall, frame->pc, sp);
+    struct hg_memory *m = hg_recall_memory(&thread->recall, frame);
     if (HG_LIKELY(hg_memory_is_of(m, frame))) {
-        if (hg_memory_stands(m, sp)) return m->site;
-        uint32_t site = hg_recall_other(&thread->recall, m, frame);
+        if (hg_memory_stands(m, frame)) return m->site;
+        uint32_t site = hg_recall_other(&thread->recall, m);
         hg_threads_note(thread, HG_STAT_OTHER_WORDS, site != 0);
         if (HG_LIKELY(site)) return site;
     }

@@ -18,12 +18,11 @@ void hg_locate_check(struct hg_thread *thread, const struct hg_frame *frame, uin
 /* The memory of the stack above a hook's frame if all of it still stands; else NULL. */
 HG_INLINE struct hg_memory *hg_locate_quickly(struct hg_thread *thread,
                                               const struct hg_frame *frame) {
-    uintptr_t sp = hg_frame_sp(frame);
     if (HG_UNLIKELY(thread->generation != hg_glance(&g_modules_generation))) return NULL;
-    struct hg_memory *m = hg_recall_memory(&thread->recall, frame->pc, sp);
+    struct hg_memory *m = hg_recall_memory(&thread->recall, frame);
     /* One register for it, not a new computation at every use. */
     __asm__("" : "+r"(m));
-    return HG_LIKELY(hg_memory_is_of(m, frame)) && hg_memory_stands(m, sp) ? m : NULL;
+    return HG_LIKELY(hg_memory_is_of(m, frame)) && hg_memory_stands(m, frame) ? m : NULL;
 }
 
 #endif

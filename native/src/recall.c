@@ -13,24 +13,25 @@ HG_INLINE uint64_t mix(uint64_t a, uint64_t b) {
 HG_INLINE uint64_t mix_pair(uint64_t key, uint64_t a, uint64_t b) { return mix(a ^ key, b + key); }
 
 /* The hash of what now stands where a memory's words are. Never 0. */
-HG_INLINE uint64_t hash_words(const struct hg_memory *m, uintptr_t bp) {
-    const struct hg_word_pair *pairs = m->details->pairs;
-    uint64_t sum = m->details->places ^ (bp & m->bp_mask) * STEP, key = STEP;
-    for (uint32_t i = 0; i < m->count / 2; i++) {
-        key += STEP;
-        sum += mix_pair(key, hg_walk_word(m->sp + pairs[i].offsets[0]),
-                        hg_walk_word(m->sp + pairs[i].offsets[1]));
+HG_INLINE uint64_t hash_words(const struct hg_memory *m) {
+    uintptr_t base = (uintptr_t)m->frame;
+    uint64_t sum = m->details->places, key = STEP;
+    for (const struct hg_quad *quad = m->details->quads; quad != m->end; quad++) {
+        const uint32_t *at = quad->offsets;
+        sum += mix_pair(key + STEP, hg_walk_word(base + at[0]), hg_walk_word(base + at[1]));
+        key += 2 * STEP;
+        sum += mix_pair(key, hg_walk_word(base + at[2]), hg_walk_word(base + at[3]));
     }
     uint64_t hash = mix(sum, UINT64_C(0xd6e8feb86659fd93));
     return hash ? hash : 1;
 }
 
 static uint64_t hash_places(const struct hg_memory *m) {
-    const struct hg_word_pair *pairs = m->details->pairs;
-    uint64_t sum = mix_pair(STEP, m->details->pc, m->sp) + (m->bp_mask & 1), key = STEP;
-    for (uint32_t i = 0; i < m->count / 2; i++) {
-        key += STEP;
-        sum += mix_pair(key, pairs[i].offsets[0], pairs[i].offsets[1]);
+    uint64_t sum = mix_pair(STEP, m->details->pc, (uintptr_t)m->frame), key = STEP;
+    for (const struct hg_quad *quad = m->details->quads; quad != m->end; quad++) {
+        sum += mix_pair(key + STEP, quad->offsets[0], quad->offsets[1]);
+        key += 2 * STEP;
+        sum += mix_pair(key, quad->offsets[2], quad->offsets[3]);
     }
     return sum;
 }
@@ -48,20 +49,22 @@ static void close_memory(struct hg_recall *recall, struct hg_memory *m, uint32_t
     hg_store(&recall->learned, m);
 }
 
+static void read_words(struct hg_memory *m) {
+    uintptr_t base = (uintptr_t)m->frame;
+    for (struct hg_quad *quad = m->details->quads; quad != m->end; quad++) {
+        for (uint32_t i = 0; i < 4; i++) quad->words[i] = hg_walk_word(base + quad->offsets[i]);
+    }
+}
+
 /* Make the words those that stand there now. */
 static void learn_words(struct hg_recall *recall, struct hg_memory *m, uint32_t site) {
     open_memory(recall, m);
-    struct hg_word_pair *pairs = m->details->pairs;
-    for (uint32_t i = 0; i < m->count / 2; i++) {
-        pairs[i].words[0] = hg_walk_word(m->sp + pairs[i].offsets[0]);
-        pairs[i].words[1] = hg_walk_word(m->sp + pairs[i].offsets[1]);
-    }
+    read_words(m);
     close_memory(recall, m, site);
 }
 
-uint32_t hg_recall_other(struct hg_recall *recall, struct hg_memory *m,
-                         const struct hg_frame *frame) {
-    uint64_t hash = hash_words(m, frame->bp);
+uint32_t hg_recall_other(struct hg_recall *recall, struct hg_memory *m) {
+    uint64_t hash = hash_words(m);
     uint32_t site = hg_recall_site(recall, hash);
     if (!site) return 0;
     /* Twice in a row: it is this one's turn now. */
@@ -80,35 +83,70 @@ void hg_recall_clear(struct hg_recall *recall) {
     __builtin_memset(recall->stacks, 0, sizeof recall->stacks);
 }
 
-struct hg_memory *hg_recall_begin(struct hg_recall *recall, const struct hg_caller *caller,
-                                  bool needs_bp) {
-    struct hg_memory *m = hg_recall_memory(recall, caller->pc, caller->sp);
+struct hg_lesson *hg_recall_begin(struct hg_recall *recall, const struct hg_caller *caller) {
+    const struct hg_frame *frame = hg_caller_frame(caller);
+    struct hg_memory *m = hg_recall_memory(recall, frame);
     open_memory(recall, m);
-    m->sp = caller->sp;
-    m->bp = caller->bp;
-    m->bp_mask = needs_bp ? ~(uintptr_t)0 : 0;
-    m->count = 0;
+    m->frame = frame;
     m->details = &recall->details[m - recall->memories];
     m->details->pc = caller->pc;
-    return m;
+    struct hg_lesson *lesson = &recall->lesson;
+    lesson->memory = m;
+    lesson->twins = lesson->singles = 0;
+    return lesson;
 }
 
-bool hg_memory_add(struct hg_memory *m, uintptr_t at) {
-    uintptr_t offset = at - m->sp;
-    if (m->count == HG_MEMORY_WORDS || offset > UINT32_MAX) return false;
-    struct hg_word_pair *pair = &m->details->pairs[m->count / 2];
-    pair->offsets[m->count % 2] = (uint32_t)offset;
-    pair->words[m->count % 2] = hg_walk_word(at);
-    m->count++;
+static bool has_room(const struct hg_lesson *lesson, uintptr_t offset) {
+    /* For two words more, where both kinds fill their last quad. */
+    return 2 * lesson->twins + lesson->singles + 8 <= HG_MEMORY_WORDS && offset <= UINT32_MAX;
+}
+
+bool hg_lesson_add(struct hg_lesson *lesson, uintptr_t at) {
+    uintptr_t offset = at - (uintptr_t)lesson->memory->frame;
+    if (!has_room(lesson, offset)) return false;
+    lesson->single[lesson->singles++] = (uint32_t)offset;
     return true;
 }
 
-void hg_recall_end(struct hg_recall *recall, struct hg_memory *m, uint32_t site) {
-    if (!m->count) return; /* a stack of one frame: nothing tells it from another */
-    if (m->count % 2) hg_memory_add(m, m->sp + m->details->pairs[m->count / 2].offsets[0]);
-    m->end = m->details->pairs + m->count / 2;
+bool hg_lesson_add_twin(struct hg_lesson *lesson, uintptr_t at) {
+    uintptr_t offset = at - (uintptr_t)lesson->memory->frame;
+    if (!has_room(lesson, offset)) return false;
+    lesson->twin[lesson->twins++] = (uint32_t)offset;
+    return true;
+}
+
+HG_INLINE uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
+
+/* Two twins to a quad; where they are odd the last one stands twice. */
+static struct hg_quad *place_twins(const struct hg_lesson *lesson, struct hg_quad *quad) {
+    for (uint32_t i = 0; i < lesson->twins; i += 2, quad++) {
+        uint32_t a = lesson->twin[i], b = lesson->twin[least(i + 1, lesson->twins - 1)];
+        quad->offsets[0] = a;
+        quad->offsets[1] = a + 8;
+        quad->offsets[2] = b;
+        quad->offsets[3] = b + 8;
+    }
+    return quad;
+}
+
+static struct hg_quad *place_singles(const struct hg_lesson *lesson, struct hg_quad *quad) {
+    for (uint32_t i = 0; i < lesson->singles; i += 4, quad++) {
+        for (uint32_t j = 0; j < 4; j++)
+            quad->offsets[j] = lesson->single[least(i + j, lesson->singles - 1)];
+    }
+    return quad;
+}
+
+void hg_recall_end(struct hg_recall *recall, uint32_t site) {
+    const struct hg_lesson *lesson = &recall->lesson;
+    struct hg_memory *m = lesson->memory;
+    if (!lesson->twins && !lesson->singles) return; /* nothing tells it from another stack */
+    struct hg_quad *twins_end = place_twins(lesson, m->details->quads);
+    m->twins_end = twins_end;
+    m->end = place_singles(lesson, twins_end);
+    read_words(m);
     m->details->places = hash_places(m);
-    m->details->other = hash_words(m, m->bp);
+    m->details->other = hash_words(m);
     hg_recall_keep(recall, m->details->other, site);
     close_memory(recall, m, site);
 }

@@ -17,31 +17,41 @@
 
 #define HG_MEMORY_BITS 9u
 #define HG_MEMORIES (1u << HG_MEMORY_BITS)
-#define HG_MEMORY_WORDS 240u /* even: words are looked at in pairs */
+#define HG_MEMORY_WORDS 240u
+#define HG_MEMORY_QUADS (HG_MEMORY_WORDS / 4)
 #define HG_STACK_BITS 12u
 
-/* Two words of a stack, and where they were read, from the caller's stack pointer. */
-struct hg_word_pair {
-    uint32_t offsets[2];
-    uintptr_t words[2];
-};
+/* Four words of a stack, and where they were read, from the hook's frame. */
+struct hg_quad {
+    uintptr_t words[4];
+    uint32_t offsets[4];
+} __attribute__((aligned(16)));
 
 struct hg_memory {
-    uintptr_t pc, sp;         /* of the caller; pc 0: nothing is remembered here, or not all yet */
-    uintptr_t bp, bp_mask;    /* its frame pointer, and all ones if that matters */
-    struct hg_counters *line; /* of this thread's shard, for `site`; there if pc is */
+    uintptr_t pc;                 /* of the caller; 0: nothing is remembered here, or not all yet */
+    const struct hg_frame *frame; /* the hook's */
+    struct hg_counters *line;     /* of this thread's shard, for `site`; there if pc is */
     uint32_t site;
-    uint32_t count;                 /* words; the last one stands twice where they are odd */
-    const struct hg_word_pair *end; /* of its pairs, of which there is at least one */
+    /* Its quads, of which there is at least one: first those of twins, two words side by side, as saved
+     * frame pointers and return addresses are, then those of words that stand alone. */
+    const struct hg_quad *twins_end, *end;
     struct hg_details *details;
+    uint64_t reserved;
 };
 _Static_assert(sizeof(struct hg_memory) == 64, "a memory is one cache line, and its details");
 
 struct hg_details {
-    struct hg_word_pair pairs[HG_MEMORY_WORDS / 2]; /* innermost first: there stacks differ */
-    uint64_t places;                                /* hash of all that says where the words are */
-    uint64_t other; /* hash of the last stack that differed in its words */
-    uintptr_t pc;   /* the memory's, also while it is none */
+    struct hg_quad quads[HG_MEMORY_QUADS];
+    uint64_t places; /* hash of all that says where the words are */
+    uint64_t other;  /* hash of the last stack that differed in its words */
+    uintptr_t pc;    /* the memory's, also while it is none */
+};
+
+/* Where the words of a stack are that is being learned. */
+struct hg_lesson {
+    struct hg_memory *memory;
+    uint32_t twins, singles; /* so many */
+    uint32_t twin[HG_MEMORY_WORDS / 2], single[HG_MEMORY_WORDS];
 };
 
 /* A stack seen before: a hash (never 0), of its words or of its path, and its site. */
@@ -55,31 +65,46 @@ struct hg_recall {
     struct hg_details details[HG_MEMORIES];               /* of each */
     struct hg_stack_entry stacks[1u << HG_STACK_BITS][2]; /* the newer one first */
     struct hg_memory *learned; /* the memory that only its line is missing from; NULL: none */
+    struct hg_lesson lesson;
 };
 
-HG_INLINE struct hg_memory *hg_recall_memory(struct hg_recall *recall, uintptr_t pc, uintptr_t sp) {
-    uint32_t h = (uint32_t)(pc + sp) * UINT32_C(0x9e3779b1);
+HG_INLINE struct hg_memory *hg_recall_memory(struct hg_recall *recall,
+                                             const struct hg_frame *frame) {
+    uint32_t h = (uint32_t)(frame->pc + (uintptr_t)frame) * UINT32_C(0x9e3779b1);
     return &recall->memories[h >> (32 - HG_MEMORY_BITS)];
 }
 
 /* Whether the memory is of walks that started like this one. Then its words can be read: they are
- * above the caller's frame, on the stack that it was on. */
+ * above the hook's frame, on the stack that it was on. */
 HG_INLINE bool hg_memory_is_of(const struct hg_memory *m, const struct hg_frame *frame) {
-    return m->pc == frame->pc && m->sp == hg_frame_sp(frame) && !((m->bp ^ frame->bp) & m->bp_mask);
+    return m->pc == frame->pc && m->frame == frame;
 }
 
-HG_INLINE bool hg_word_pair_stands(const struct hg_word_pair *pair, uintptr_t sp) {
-    return !((hg_walk_word(sp + pair->offsets[0]) ^ pair->words[0]) |
-             (hg_walk_word(sp + pair->offsets[1]) ^ pair->words[1]));
+/* Two words at once, from anywhere in a stack. */
+typedef uint64_t hg_two __attribute__((vector_size(16)));
+typedef hg_two __attribute__((aligned(8), may_alias)) hg_twin;
+
+HG_INLINE hg_two hg_memory_pair(uintptr_t base, const uint32_t *offsets) {
+    return (hg_two){hg_walk_word(base + offsets[0]), hg_walk_word(base + offsets[1])};
 }
 
-/* Whether all words of a memory still stand. */
-HG_INLINE bool hg_memory_stands(const struct hg_memory *memory, uintptr_t sp) {
-    const struct hg_word_pair *pair = memory->details->pairs, *end = memory->end;
-    do {
-        if (HG_UNLIKELY(!hg_word_pair_stands(pair, sp))) return false;
-    } while (++pair != end);
-    return true;
+/* Whether all words of a memory still stand. Looks at all of them: a branch at each would cost more,
+ * and most do stand. */
+HG_INLINE bool hg_memory_stands(const struct hg_memory *memory, const struct hg_frame *frame) {
+    uintptr_t base = (uintptr_t)frame;
+    const struct hg_quad *quad = memory->details->quads;
+    hg_two differ = {0};
+    for (; quad != memory->twins_end; quad++) {
+        const hg_two *words = (const hg_two *)quad->words;
+        differ |= *(const hg_twin *)(base + quad->offsets[0]) ^ words[0];
+        differ |= *(const hg_twin *)(base + quad->offsets[2]) ^ words[1];
+    }
+    for (; quad != memory->end; quad++) {
+        const hg_two *words = (const hg_two *)quad->words;
+        differ |= hg_memory_pair(base, &quad->offsets[0]) ^ words[0];
+        differ |= hg_memory_pair(base, &quad->offsets[2]) ^ words[1];
+    }
+    return !(differ[0] | differ[1]);
 }
 
 /* The site of the stack with this hash; 0 when it is not among those seen before. */
@@ -104,23 +129,22 @@ HG_INLINE void hg_recall_keep(struct hg_recall *recall, uint64_t hash, uint32_t 
     hg_stack_entry_set(&entry[0], hash, site);
 }
 
-/* The site of the stack at `frame` if it differs from a memory that is of it in its words only, and
- * was seen before; else 0. */
-uint32_t hg_recall_other(struct hg_recall *recall, struct hg_memory *memory,
-                         const struct hg_frame *frame);
+/* The site of a stack that differs from a memory that is of it in its words only, and was seen
+ * before; else 0. */
+uint32_t hg_recall_other(struct hg_recall *recall, struct hg_memory *memory);
 
 /* Forget where words can be read: the thread's stack is another. */
 void hg_recall_leave_stack(struct hg_recall *recall);
 /* Forget everything: code has changed. */
 void hg_recall_clear(struct hg_recall *recall);
 
-/* Learning a new stack: begin, one call for each word that was read, innermost first, and the end.
- * The memory is one when its line is kept, at once. */
-struct hg_memory *hg_recall_begin(struct hg_recall *recall, const struct hg_caller *caller,
-                                  bool needs_bp);
-/* False when there is no room for it; then the memory is none. */
-bool hg_memory_add(struct hg_memory *memory, uintptr_t at);
-void hg_recall_end(struct hg_recall *recall, struct hg_memory *memory, uint32_t site);
+/* Learning a new stack: begin, one call for each word that was read, and the end. The memory is one
+ * when its line is kept, at once. */
+struct hg_lesson *hg_recall_begin(struct hg_recall *recall, const struct hg_caller *caller);
+/* A word, or two side by side, the lower one at `at`. False: there is no room for it. */
+bool hg_lesson_add(struct hg_lesson *lesson, uintptr_t at);
+bool hg_lesson_add_twin(struct hg_lesson *lesson, uintptr_t at);
+void hg_recall_end(struct hg_recall *recall, uint32_t site);
 /* Make what was learned of `site`, if anything was, a memory. */
 void hg_recall_keep_line(struct hg_recall *recall, uint32_t site, struct hg_counters *line);
 

@@ -187,20 +187,28 @@ uint32_t hg_transcript_site(const struct hg_transcript *t, struct hg_walker *wal
 }
 
 /* The words between a frame and the next outer one. */
-static bool teach_way(struct hg_memory *memory, const struct hg_step *step,
+static bool teach_way(struct hg_lesson *lesson, const struct hg_step *step,
                       const struct hg_step *outer) {
-    return hg_memory_add(memory, outer->sp - 8) &&
-           (!reads_bp(step, outer) || hg_memory_add(memory, bp_place(step, outer))) &&
-           (!is_realigned(step) || hg_memory_add(memory, sp_place(step)));
+    uintptr_t at = outer->sp - 8;
+    if (!reads_bp(step, outer) && !is_realigned(step)) return hg_lesson_add(lesson, at);
+    bool is_twin = reads_bp(step, outer) && bp_place(step, outer) == at - 8;
+    bool is_added =
+        is_twin ? hg_lesson_add_twin(lesson, at - 8)
+                : hg_lesson_add(lesson, at) &&
+                      (!reads_bp(step, outer) || hg_lesson_add(lesson, bp_place(step, outer)));
+    return is_added && (!is_realigned(step) || hg_lesson_add(lesson, sp_place(step)));
 }
 
 void hg_transcript_teach(const struct hg_transcript *t, struct hg_recall *recall, uint32_t site) {
     const struct hg_step *step = &t->steps[t->depth - 1];
     if (t->depth > HG_MEMORY_WORDS) return;
     struct hg_caller caller = {step->pc, step->sp, step->bp};
-    struct hg_memory *memory = hg_recall_begin(recall, &caller, step->way & HG_WAY_NEEDS_BP);
+    struct hg_lesson *lesson = hg_recall_begin(recall, &caller);
+    /* The caller's frame pointer is the first word of the hook's frame. */
+    if (step->way & HG_WAY_NEEDS_BP && !hg_lesson_add(lesson, (uintptr_t)hg_caller_frame(&caller)))
+        return;
     for (; step > t->steps; step--) {
-        if (!teach_way(memory, step, step - 1)) return;
+        if (!teach_way(lesson, step, step - 1)) return;
     }
-    hg_recall_end(recall, memory, site);
+    hg_recall_end(recall, site);
 }

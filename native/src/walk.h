@@ -30,6 +30,11 @@ HG_INLINE struct hg_caller hg_frame_caller(const struct hg_frame *frame) {
     return (struct hg_caller){frame->pc, hg_frame_sp(frame), frame->bp};
 }
 
+/* The frame of the hook that was called from there. */
+HG_INLINE const struct hg_frame *hg_caller_frame(const struct hg_caller *caller) {
+    return (const struct hg_frame *)caller->sp - 1;
+}
+
 /* One thread's walker; zero-initialised is ready. */
 struct hg_walker {
     uintptr_t stack_lo, stack_hi;  /* the part of the thread's own stack known to be readable; 0, 0:
