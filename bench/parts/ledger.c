@@ -2,8 +2,6 @@
  * cache, and many, whose records do not. */
 #include "part.h"
 
-#include "ledger.h"
-
 enum { FEW = 64, MANY = 1 << 20 };
 
 static void *g_blocks[MANY];
@@ -12,10 +10,9 @@ static uint32_t g_mask;
 static void put_and_take(long times) {
     static uint64_t state = 88172645463325252u;
     for (long i = 0; i < times; i++) {
-        uintptr_t address = (uintptr_t)g_blocks[next_random(&state) & g_mask];
-        struct hg_block replaced;
-        hg_ledger_put(address, (struct hg_block){256, 2, 1}, &replaced);
-        seen((void *)(uintptr_t)hg_ledger_take(address).size);
+        void *block = g_blocks[next_random(&state) & g_mask];
+        enter_block(block, 256);
+        seen((void *)take_block(block));
     }
 }
 
@@ -31,7 +28,7 @@ static double among(uint32_t blocks) {
 
 int main(void) {
     start_recording();
-    for (long i = 0; i < MANY; i++) g_blocks[i] = g_real.malloc(256);
+    for (long i = 0; i < MANY; i++) g_blocks[i] = malloc_unseen(256);
     tell("ledger", among(FEW));
     tell("ledger_many", among(MANY));
     return 0;

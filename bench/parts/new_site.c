@@ -1,8 +1,6 @@
 /* A stack that was never seen: a site and its innermost frame are new, or all of 20 frames are. */
 #include "part.h"
 
-#include "stacks.h"
-
 enum { DEPTH = 20 };
 
 static uintptr_t g_next = 1 << 20;
@@ -12,7 +10,7 @@ static void add_leaves(long times) {
     for (uint32_t i = 0; i < DEPTH; i++) frames[i] = 4096 + i;
     for (long i = 0; i < times; i++) {
         frames[0] = g_next++;
-        hg_stacks_site(frames, DEPTH, 0, 1);
+        site_of(frames, DEPTH);
     }
 }
 
@@ -20,7 +18,7 @@ static void add_stacks(long times) {
     uintptr_t frames[DEPTH];
     for (long i = 0; i < times; i++) {
         for (uint32_t f = 0; f < DEPTH; f++) frames[f] = g_next++;
-        hg_stacks_site(frames, DEPTH, 0, 1);
+        site_of(frames, DEPTH);
     }
 }
 

@@ -1,26 +1,17 @@
 /* How one part of the recorder is timed by itself.
  *
  * Each program here is linked with the library's own objects, hooks and all: its malloc is recorded
- * as under the library, and g_real holds the C library's.
+ * as under the library.
  * What a part does is repeated in batches; the best batch, less an empty loop's, is its time. Lines
  * of "name value" on stdout are for bench/suite/measure.py: nanoseconds, for one repetition. */
 #ifndef BENCH_PART_H
 #define BENCH_PART_H
 
-#include "real.h"
-#include "recorder.h"
-#include "report.h"
+/* By its place: the library has headers of the same name. */
+#include "../workloads/report.h"
+#include "library.h"
 
 enum { BATCHES = 1000 };
-
-/* The hook's frame, as release.h has it. */
-#define FRAME() ((const struct hg_frame *)__builtin_frame_address(0))
-
-__attribute__((noinline, noclone)) static struct hg_thread *enter_and_leave(void) {
-    struct hg_thread *thread = hg_recorder_enter(FRAME(), true);
-    if (thread) hg_recorder_leave(thread);
-    return thread;
-}
 
 static inline struct hg_thread *start_recording(void) {
     struct hg_thread *thread = enter_and_leave();
@@ -52,24 +43,11 @@ static inline double ns_of(batch run, long times) {
 }
 
 /* The same for what calls malloc and free, of 256 bytes at most and one block at a time: the hooks
- * without the real allocator, which always gives the same block. */
-static void *g_lent;
-
-static void *lend(size_t size) {
-    (void)size;
-    return g_lent;
-}
-
-static void take_back(void *block) { (void)block; }
-
+ * without the real allocator. */
 static inline double ns_of_hooks(batch run, long times) {
-    struct hg_real real = g_real;
-    g_lent = real.malloc(256);
-    g_real.malloc = lend;
-    g_real.free = take_back;
+    lend_blocks();
     double ns = ns_of(run, times);
-    g_real = real;
-    real.free(g_lent);
+    end_lending();
     return ns;
 }
 

@@ -1,8 +1,7 @@
 /* malloc and free without the real allocator, from a stack that repeats: all of it with five frames,
  * and what each frame more adds. */
+#include "../workloads/descend.h"
 #include "part.h"
-
-#include "descend.h"
 
 enum { SHALLOW = 5, DEEP = 45 };
 

@@ -1,11 +1,6 @@
 /* A snapshot of 10,000 sites: of each that changed, and of each that did not. */
 #include "part.h"
 
-#include "clock.h"
-#include "sites.h"
-#include "snapshots.h"
-#include "stacks.h"
-
 enum { SITES = 10000 };
 
 static struct hg_thread *g_thread;
@@ -13,7 +8,7 @@ static uint32_t g_sites[SITES];
 
 static void change_all(void) {
     for (uint32_t i = 0; i < SITES; i++) {
-        hg_sites_add(g_thread, hg_sites_line(&g_thread->counters, g_sites[i]), 256);
+        count_arrival(g_thread, line_of(g_thread, g_sites[i]), 256);
     }
 }
 
@@ -23,7 +18,7 @@ static double best_snapshot(int is_changed) {
     for (int i = 0; i < 40; i++) {
         if (is_changed) change_all();
         double start_ns = wall_ns();
-        hg_snapshots_take(g_thread, hg_clock_now());
+        take_snapshot(g_thread);
         double ns = wall_ns() - start_ns;
         if (ns < best_ns) best_ns = ns;
     }
@@ -32,9 +27,7 @@ static double best_snapshot(int is_changed) {
 
 int main(void) {
     g_thread = start_recording();
-    for (uint32_t i = 0; i < SITES; i++) {
-        g_sites[i] = hg_stacks_site(&(uintptr_t){4096 + i}, 1, 0, 0);
-    }
+    for (uint32_t i = 0; i < SITES; i++) g_sites[i] = site_numbered(i);
     tell("snapshot_changed", best_snapshot(1));
     tell("snapshot_same", best_snapshot(0));
     return 0;

@@ -13,12 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .measure import Command, Cost
-from .places import BENCH, BUILD, NATIVE, ROOT, WORKLOADS
+from .places import BENCH, BUILD, NATIVE, ROOT
 from .session import Session
 from .tools import HEAPGLASS_ENV, Tool
 
 SOURCES = BENCH / "parts"
 PROGRAMS = BUILD / "parts"
+ARCHIVE = ROOT / "build" / "native" / "core.a"  # its name in native/Makefile, too
 ALONE = Tool("part", env=HEAPGLASS_ENV | {"HEAPGLASS_SNAPSHOT": "0"}, is_rival=False)
 
 
@@ -66,11 +67,11 @@ PARTS = (
         "changed",
         {
             "changed": "the same, 256 stacks that part in 12 frames",
-            "changed_frame": "... each frame more",
+            "changed_deep": "... that part in 24 frames",
             "changed_many": "... 65,536 stacks that part in 16 frames",
         },
     ),
-    Part("walk", {"walk_frame": "whole walk, each frame", "walk_rest": "... the rest"}),
+    Part("walk", {"walk": "whole walk, ten frames", "walk_frame": "... each frame more"}),
     Part(
         "new_site",
         {
@@ -129,8 +130,7 @@ def measured(name: str, title: str, costs: Sequence[Cost], failure: str) -> Meas
 def build(parts: Sequence[Part]) -> dict[str, str]:
     """Compiles the parts; those that cannot be, by name, each with the reason."""
     PROGRAMS.mkdir(parents=True, exist_ok=True)
-    archive = "../build/native/core.a"
-    subprocess.run(["make", "--silent", "-C", str(NATIVE), archive], check=True)
+    subprocess.run(["make", "--silent", "-C", str(NATIVE), str(ARCHIVE)], check=True)
     failures = {part.name: "does not build" for part in parts if not is_built(part)}
     for name in failures:
         print(f"{name} does not fit the library's headers any more", file=sys.stderr)
@@ -141,8 +141,7 @@ def is_built(part: Part) -> bool:
     """Compiled each time: what it depends on is the whole library."""
     flags = (NATIVE / "compile.flags").read_text().split()
     flags = [flag.replace("-Iinclude", f"-I{NATIVE}/include") for flag in flags]
-    places = [f"-I{directory}" for directory in (NATIVE / "src", WORKLOADS)]
-    files = [str(SOURCES / f"{part.source}.c"), str(ROOT / "build" / "native" / "core.a")]
+    files = [str(SOURCES / f"{part.source}.c"), str(ARCHIVE)]
     program = str(PROGRAMS / part.source)
-    argv = ["cc", *flags, *places, "-o", program, *files, "-pthread"]
+    argv = ["cc", *flags, f"-I{NATIVE}/src", "-o", program, *files, "-pthread"]
     return subprocess.run(argv, check=False).returncode == 0
