@@ -4,7 +4,8 @@
  * (this one is their subreaper): CPU time by the kernel's account, memory as the largest sum of
  * their resident sizes seen, every 10 ms. A process's own peak would be inherited from whoever
  * started it; meter is small, so that nothing is. Whatever is left when the command ends, or when it
- * takes more time or memory than it may, is killed. Writes lines of "name value" to FILE. */
+ * takes more time or memory than it may, or when meter is told to stop, is killed. Writes lines of
+ * "name value" to FILE. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <signal.h>
@@ -62,25 +63,32 @@ static double seconds(struct timeval time) {
     return (double)time.tv_sec + (double)time.tv_usec * 1e-6;
 }
 
-/* Until a child ends, or for so long. */
-static void wait_a_little(long milliseconds) {
-    sigset_t child;
-    sigemptyset(&child);
-    sigaddset(&child, SIGCHLD);
-    sigtimedwait(&child, NULL, &(struct timespec){0, milliseconds * 1000000});
+/* A child's end, and the wish that meter stop. */
+static sigset_t awaited_signals(void) {
+    sigset_t awaited;
+    sigemptyset(&awaited);
+    sigaddset(&awaited, SIGCHLD);
+    sigaddset(&awaited, SIGINT);
+    sigaddset(&awaited, SIGTERM);
+    return awaited;
 }
 
-static void block_child_signal(int how) {
-    sigset_t child;
-    sigemptyset(&child);
-    sigaddset(&child, SIGCHLD);
-    sigprocmask(how, &child, NULL);
+/* Until a child ends, or for so long. Whether to go on. */
+static int wait_a_little(long milliseconds) {
+    sigset_t awaited = awaited_signals();
+    int signal = sigtimedwait(&awaited, NULL, &(struct timespec){0, milliseconds * 1000000});
+    return signal != SIGINT && signal != SIGTERM;
+}
+
+static void block_signals(int how) {
+    sigset_t awaited = awaited_signals();
+    sigprocmask(how, &awaited, NULL);
 }
 
 static pid_t start(char **command) {
     pid_t pid = fork();
     if (pid) return pid;
-    block_child_signal(SIG_UNBLOCK);
+    block_signals(SIG_UNBLOCK);
     setsid();
     /* Set here, so that what a tool preloads is not loaded into meter. */
     for (; command[0] && strchr(command[0], '='); command++) putenv(command[0]);
@@ -103,7 +111,7 @@ static const char *watch(pid_t pid, double deadline, long limit_kib, long *peak_
         if (!ended && now() > deadline) ended = "timeout";
         if (!ended && kib > limit_kib) ended = "memory";
         if (ended) sum_kib(pid, SIGKILL);
-        wait_a_little(10);
+        if (!wait_a_little(10)) ended = "stopped";
     }
 }
 
@@ -112,7 +120,8 @@ int main(int argc, char **argv) {
     double begin = now();
     long peak_kib = 0;
     int status = 0, left = 0;
-    block_child_signal(SIG_BLOCK);
+    block_signals(SIG_BLOCK);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     pid_t pid = start(argv + 4);
     if (pid < 0) return 1;
@@ -121,7 +130,7 @@ int main(int argc, char **argv) {
     /* A helper may still be writing what the command told it: its work counts. */
     for (double patience = now() + 5; waitpid(-1, &left, WNOHANG) >= 0;) {
         if (now() > patience || ended) sum_kib(pid, SIGKILL);
-        wait_a_little(2);
+        if (!wait_a_little(2)) ended = "stopped";
     }
     struct rusage usage;
     getrusage(RUSAGE_CHILDREN, &usage);

@@ -5,27 +5,86 @@
 Workloads run under each tool in turn; only differences and ratios are shown, from the least
 disturbed of many runs, with the spread. Prints the table of goals and writes it, with the rivals'
 numbers, the parts of the hot path and the growth curves, to bench/RESULTS.md (not with --only).
+What there is so far stands in build/bench/RESULTS.md after each workload and when the run is
+interrupted. Fails when something of heapglass's own did; that a rival does is a result.
 """
 
 from __future__ import annotations
 
 import argparse
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 
 from suite import builds, machine, rivals
-from suite.curves import CURVES, run_curve
+from suite.curves import CURVES, Curve, run_curve
 from suite.findings import Findings
-from suite.parts import PARTS, run_parts
-from suite.places import BENCH, BUILD, LIBRARY
+from suite.parts import PARTS, Part, run_parts
+from suite.places import BENCH, BUILD, LIBRARY, ROOT
 from suite.session import FULL, QUICK, Session
 from suite.workloads import WORKLOADS_ALL, Workload
 
 RESULTS = BENCH / "RESULTS.md"
+SO_FAR = BUILD / "RESULTS.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One workload, one curve or the parts: where an interrupted run can end."""
+
+    name: str
+    add_to: Callable[[Findings], None]
+
+
+class Log:
+    """What was found, and since when; told on the way and at the end."""
+
+    def __init__(self, facts: list[tuple[str, str]], options: argparse.Namespace) -> None:
+        self.found = Findings()
+        self.step = "the start"
+        self._facts = facts
+        self._options = options
+        self._start = time.monotonic()
+
+    def begin(self, step: str) -> None:
+        self.step = step
+        print(f"{time.monotonic() - self._start:5.0f} s  {step}", file=sys.stderr)
+
+    def text(self) -> str:
+        took = f"{time.monotonic() - self._start:.0f} s{' (--quick)' * self._options.quick}"
+        return self.found.text([*self._facts, ("took", took)], self._options.note)
+
+    def write(self, path: Path) -> None:
+        path.write_text(self.text())
+
+    def end(self) -> int:
+        print(self.text())
+        if not self._options.only:
+            self.write(RESULTS)
+        return self.complain()
+
+    def end_early(self) -> int:
+        self._facts.append(("interrupted", f"at {self.step}: what comes after it is missing"))
+        print(self.text())
+        self.write(SO_FAR)
+        place = SO_FAR.relative_to(ROOT)
+        print(f"interrupted at {self.step}; what was measured is in {place}", file=sys.stderr)
+        self.complain()
+        return 130
+
+    def complain(self) -> int:
+        complaints = self.found.complaints()
+        for complaint in complaints:
+            print(f"failed: {complaint}", file=sys.stderr)
+        return 1 if complaints else 0
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
@@ -50,12 +109,13 @@ def main(argv: list[str]) -> int:
     if options.install:
         rivals.install()
     builds.build_all()
+    for number in (signal.SIGINT, signal.SIGTERM):  # whatever whoever started this thinks of them
+        signal.signal(number, signal.default_int_handler)
     with tempfile.TemporaryDirectory(dir=BUILD) as directory:
         # A copy: whoever rebuilds the library meanwhile does not change what is measured.
         library = Path(shutil.copy(options.library, directory))
         session = Session(QUICK if options.quick else FULL, library, not options.no_rivals)
-        measure(session, options)
-    return 0
+        return measure(session, options)
 
 
 def chosen(patterns: list[str] | None) -> list[str]:
@@ -64,38 +124,50 @@ def chosen(patterns: list[str] | None) -> list[str]:
     return [name for name in names if not patterns or any(fnmatch(name, one) for one in patterns)]
 
 
-def measure(session: Session, options: argparse.Namespace) -> None:
-    facts = machine.describe(options.commit)
-    start = time.monotonic()
-    found = Findings()
+def measure(session: Session, options: argparse.Namespace) -> int:
+    log = Log(machine.describe(options.commit), options)
+    try:
+        for step in steps(session, options):
+            log.begin(step.name)
+            try:
+                step.add_to(log.found)
+            except (OSError, subprocess.SubprocessError, ValueError) as error:
+                log.found.errors.append(f"{step.name}: {error}")
+            log.write(SO_FAR)
+    except KeyboardInterrupt:
+        return log.end_early()
+    return log.end()
+
+
+def steps(session: Session, options: argparse.Namespace) -> Iterator[Step]:
     names = chosen(options.only)
     for workload in WORKLOADS_ALL:
         if workload.name in names and (options.only or not is_skipped(workload, session)):
-            progress(workload.name, start)
-            found.add_workload(workload, session.run_workload(workload))
+            yield Step(workload.name, partial(add_workload, workload, session))
     # Parts are this checkout's, whatever library is measured.
     parts = [part for part in PARTS if part.name in names and options.library == LIBRARY]
     if parts:
-        progress("parts of the hot path", start)
-        found.add_parts(run_parts(parts, session))
+        yield Step("parts of the hot path", partial(add_parts, parts, session))
     for curve in CURVES:
         if curve.name in names:
-            progress(curve.name, start)
-            found.add_curve(curve, run_curve(curve, session))
-    facts.append(("took", f"{time.monotonic() - start:.0f} s{' (--quick)' * options.quick}"))
-    text = found.text(facts, options.note)
-    print(text)
-    if not options.only:
-        RESULTS.write_text(text)
+            yield Step(curve.name, partial(add_curve, curve, session))
+
+
+def add_workload(workload: Workload, session: Session, found: Findings) -> None:
+    session.run_workload(workload, found.runs_of(workload))
+
+
+def add_parts(parts: Sequence[Part], session: Session, found: Findings) -> None:
+    found.parts += run_parts(parts, session)
+
+
+def add_curve(curve: Curve, session: Session, found: Findings) -> None:
+    run_curve(curve, session, found.points_of(curve))
 
 
 def is_skipped(workload: Workload, session: Session) -> bool:
     """The compiler proper says little beside g++ but how its rivals stand: only in a full run."""
     return session.plan.is_quick and workload.name == "cc1plus"
-
-
-def progress(name: str, start: float) -> None:
-    print(f"{time.monotonic() - start:5.0f} s  {name}", file=sys.stderr)
 
 
 if __name__ == "__main__":

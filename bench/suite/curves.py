@@ -9,17 +9,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from . import machine
+from .figures import numbers
 from .measure import Command, Cost
 from .session import Session
 from .tools import EXACT, PLAIN
 from .workloads import Scale, program
 
-ENOUGH_SECONDS = 40  # for one point: after that two runs of each side have to do
+ENOUGH_SECONDS = 60  # for one point: the first run of both sides counts, however long it takes
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """`beyond` is where the curve is only continued: too much for the minutes there are."""
+    """`beyond` is where the curve is only continued, unless that was measured."""
 
     name: str
     title: str
@@ -34,12 +35,13 @@ class Curve:
 @dataclass(frozen=True, slots=True)
 class Point:
     """CPU ns per operation, of the least disturbed run; and what is kept of plain's throughput,
-    where the workload tells (0 otherwise)."""
+    where the workload tells (0 otherwise). Or why there are no numbers."""
 
     at: int
     plain_ns: float
     heapglass_ns: float
     kept: float = 0.0
+    failure: str = ""
 
     @property
     def over_ns(self) -> float:
@@ -56,20 +58,20 @@ def deep(depth: int, scale: Scale) -> Command:
     return Command(command.argv, {"HEAPGLASS_DEPTH": "1100"})
 
 
-def eventful(pairs: int, _: Scale) -> Command:
-    rounds = 20
-    return program("pairs", "15", str(pairs // rounds), str(rounds))
+def eventful(events: int, _: Scale) -> Command:
+    """A pair is two events; of the rounds, the last quarter counts."""
+    rounds = 100
+    return program("pairs", "15", str(events // 2 // rounds), str(rounds))
 
 
 CURVES = (
     Curve(
         "growth-events",
-        "malloc+free pairs so far (cost of the last quarter)",
-        powers(10, 6, 9),
-        10**7,
+        "events so far (cost of a malloc+free pair in the last quarter)",
+        powers(10, 6, 10),
+        10**8,
         eventful,
         key="late_ns",
-        beyond=10**10,
     ),
     Curve(
         "growth-sites",
@@ -109,31 +111,40 @@ CURVES = (
 )
 
 
-def run_curve(curve: Curve, session: Session) -> list[Point]:
+def run_curve(curve: Curve, session: Session, points: list[Point]) -> None:
+    """Adds to `points` as they are done: whoever interrupts this has those before."""
     wanted = [at for at in curve.points if not session.plan.is_quick or at <= curve.last_quick]
     room = machine.available_bytes() * 3 // 4
-    fitting = [at for at in wanted if at * curve.bytes_each <= room]
-    return [point for at in fitting if (point := run_point(curve, at, session))]
+    for at in wanted:
+        if at * curve.bytes_each > room:
+            break
+        points.append(run_point(curve, at, session))
 
 
-def run_point(curve: Curve, at: int, session: Session) -> Point | None:
+def run_point(curve: Curve, at: int, session: Session) -> Point:
     command = curve.command(at, Scale(session.plan.is_quick))
     plain: list[Cost] = []
     ours: list[Cost] = []
     start = time.monotonic()
     for done in range(2 if session.plan.is_quick else 5):
-        if done >= 2 and time.monotonic() - start > ENOUGH_SECONDS:
+        if done and (time.monotonic() - start) / done * (done + 1) > ENOUGH_SECONDS:
             break
         plain.append(session.run_command(command, PLAIN, session.plan.limits))
         ours.append(session.run_command(command, EXACT, session.plan.limits))
-    least = [lowest(curve.key, costs) for costs in (plain, ours)]
+    return point_of(curve.key, at, plain, ours)
+
+
+def point_of(key: str, at: int, plain: list[Cost], ours: list[Cost]) -> Point:
+    failures = [cost.failure for cost in [*plain, *ours] if cost.failure]
+    least = [lowest(key, costs) for costs in (plain, ours)]
+    if not all(least):
+        return Point(at, 0, 0, failure=(failures or ["no number"])[0])
     elapsed = [lowest("wall_ns", costs) for costs in (plain, ours)]
-    kept = elapsed[0] / elapsed[1] if all(elapsed) else 0.0
-    return Point(at, least[0], least[1], kept) if all(least) else None
+    return Point(at, least[0], least[1], elapsed[0] / elapsed[1] if all(elapsed) else 0.0)
 
 
 def lowest(key: str, costs: list[Cost]) -> float:
-    return min((cost.values[key] for cost in costs if key in cost.values), default=0.0)
+    return min(numbers(key, costs), default=0.0)
 
 
 def continued(points: Sequence[Point], at: int) -> float | None:

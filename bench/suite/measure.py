@@ -6,8 +6,12 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from signal import Signals
 
 from .places import BUILD
+
+# Why the meter ended a command, in its words and ours.
+ENDED = {"-": "", "timeout": "out of time", "memory": "out of memory", "stopped": "stopped"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +50,13 @@ def run(command: Command, directory: Path, limits: Limits) -> Cost:
             stdout=stdout,
             stderr=subprocess.DEVNULL,
         )
-        if command.client:
-            subprocess.run(command.client, stdin=subprocess.DEVNULL, check=False)
-        meter.wait()
+        try:
+            if command.client:
+                subprocess.run(command.client, stdin=subprocess.DEVNULL, check=False)
+            meter.wait()
+        finally:
+            meter.terminate()  # no news to one that has ended
+            meter.wait()
     return read_cost(report, output)
 
 
@@ -59,9 +67,15 @@ def read_cost(report: Path, output: Path) -> Cost:
     ended, status = metered.pop("ended"), int(metered.pop("status"))
     values = {name: float(value) for name, value in metered.items()}
     values |= own_numbers(output.read_text(errors="replace"))
-    if ended != "-":
-        return Cost(values, {"timeout": "out of time", "memory": "out of memory"}[ended])
-    return Cost(values, f"failed with {status}" if status else "")
+    return Cost(values, ENDED[ended] or failure(status))
+
+
+def failure(status: int) -> str:
+    """As a shell has it: from 128 on it was a signal."""
+    if status <= 128:
+        return f"failed with {status}" if status else ""
+    known = {signal.value for signal in Signals}
+    return f"killed by {Signals(status - 128).name if status - 128 in known else status - 128}"
 
 
 def own_numbers(text: str) -> dict[str, float]:

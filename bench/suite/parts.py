@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import statistics
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from .measure import Command, Cost
 from .places import BENCH, BUILD, NATIVE, ROOT
@@ -93,6 +93,7 @@ PARTS = (
 class Measured:
     """ns of one number of a part in all rounds, or why there are none."""
 
+    part: str
     title: str
     rounds: Sequence[float]
     failure: str = ""
@@ -107,7 +108,7 @@ class Measured:
 
 
 def run_parts(parts: Sequence[Part], session: Session) -> list[Measured]:
-    failures = build(parts)
+    failures = build(parts, PROGRAMS)
     costs: dict[str, list[Cost]] = {part.name: [] for part in parts}
     for _ in range(2 if session.plan.is_quick else 15):
         for part in parts:
@@ -115,33 +116,31 @@ def run_parts(parts: Sequence[Part], session: Session) -> list[Measured]:
                 command = Command([str(PROGRAMS / part.source)])
                 costs[part.name].append(session.run_command(command, ALONE, session.plan.limits))
     return [
-        measured(name, title, costs[part.name], failures.get(part.name, ""))
+        measured(part, name, costs[part.name], failures.get(part.name, ""))
         for part in parts
-        for name, title in part.numbers.items()
+        for name in part.numbers
     ]
 
 
-def measured(name: str, title: str, costs: Sequence[Cost], failure: str) -> Measured:
+def measured(part: Part, name: str, costs: Sequence[Cost], failure: str) -> Measured:
     rounds = [cost.values[name] for cost in costs if name in cost.values]
     failed = [cost.failure for cost in costs if cost.failure]
-    return Measured(title, rounds, failure or (failed or ["no number"])[0] if not rounds else "")
+    reason = "" if rounds else failure or (failed or ["no number"])[0]
+    return Measured(part.name, part.numbers[name], rounds, reason)
 
 
-def build(parts: Sequence[Part]) -> dict[str, str]:
+def build(parts: Sequence[Part], programs: Path) -> dict[str, str]:
     """Compiles the parts; those that cannot be, by name, each with the reason."""
-    PROGRAMS.mkdir(parents=True, exist_ok=True)
+    programs.mkdir(parents=True, exist_ok=True)
     subprocess.run(["make", "--silent", "-C", str(NATIVE), str(ARCHIVE)], check=True)
-    failures = {part.name: "does not build" for part in parts if not is_built(part)}
-    for name in failures:
-        print(f"{name} does not fit the library's headers any more", file=sys.stderr)
-    return failures
+    return {part.name: "does not build" for part in parts if not is_built(part, programs)}
 
 
-def is_built(part: Part) -> bool:
+def is_built(part: Part, programs: Path) -> bool:
     """Compiled each time: what it depends on is the whole library."""
     flags = (NATIVE / "compile.flags").read_text().split()
     flags = [flag.replace("-Iinclude", f"-I{NATIVE}/include") for flag in flags]
     files = [str(SOURCES / f"{part.source}.c"), str(ARCHIVE)]
-    program = str(PROGRAMS / part.source)
+    program = str(programs / part.source)
     argv = ["cc", *flags, f"-I{NATIVE}/src", "-o", program, *files, "-pthread"]
     return subprocess.run(argv, check=False).returncode == 0

@@ -17,6 +17,9 @@ from .workloads import Scale, Workload
 Runs = dict[str, list[Cost]]  # by the tool's name, in the order of the rounds
 
 
+NOT_INSTALLED = "not installed"
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How often, and within which bounds."""
@@ -25,6 +28,7 @@ class Plan:
     rounds: int
     long_rounds: int
     rival_rounds: int
+    rival_seconds: float  # of one workload; a rival that took as much is asked no further
     limits: Limits
     rival_limits: Limits
 
@@ -34,6 +38,7 @@ QUICK = Plan(
     rounds=4,
     long_rounds=2,
     rival_rounds=1,
+    rival_seconds=0,
     limits=Limits(60, 8000),
     rival_limits=Limits(15, 4000),
 )
@@ -42,6 +47,7 @@ FULL = Plan(
     rounds=20,
     long_rounds=10,
     rival_rounds=3,
+    rival_seconds=10,
     limits=Limits(600, 16000),
     rival_limits=Limits(180, 12000),
 )
@@ -53,15 +59,22 @@ class Session:
     library: Path
     has_rivals: bool = True
 
-    def run_workload(self, workload: Workload) -> Runs:
+    def run_workload(self, workload: Workload, runs: Runs) -> None:
+        """Adds to `runs` as they are done: whoever interrupts this has those before."""
         tools = self.tools_of(workload)
-        runs: Runs = {tool.name: [] for tool in tools}
+        runs |= {tool.name: self.before(workload, tool) for tool in tools}
         rounds = self.plan.long_rounds if workload.is_long else self.plan.rounds
         for index in range(rounds):
             for tool in tools:
                 if self.is_wanted(tool, index, runs[tool.name]):
                     runs[tool.name].append(self.run_tool(workload, tool))
-        return runs
+
+    def before(self, workload: Workload, tool: Tool) -> list[Cost]:
+        """Nothing, or why there will be nothing."""
+        if tool.is_there(self.library):
+            return []
+        tell_failure(workload, tool, NOT_INSTALLED)
+        return [Cost({}, NOT_INSTALLED)]
 
     def tools_of(self, workload: Workload) -> list[Tool]:
         is_against_rivals = any(goal.below for goal in workload.goals)
@@ -70,19 +83,22 @@ class Session:
         wanted = dict.fromkeys(goal.tool for goal in workload.goals)
         wanted |= dict.fromkeys(rivals if self.has_rivals else ())
         tools = [BY_NAME[name] for name in wanted]
-        return [PLAIN, *(tool for tool in tools if tool.is_there(self.library))]
+        return [PLAIN, *(tool for tool in tools if tool.is_rival or tool.is_there(self.library))]
 
     def is_wanted(self, tool: Tool, index: int, before: Sequence[Cost]) -> bool:
         if before and before[-1].failure:
             return False
-        return not tool.is_rival or index < (1 if tool.is_slow else self.plan.rival_rounds)
+        if not tool.is_rival or not before:
+            return True
+        spent = sum(cost.values["wall_s"] for cost in before)
+        return index < self.plan.rival_rounds and spent < self.plan.rival_seconds
 
     def run_tool(self, workload: Workload, tool: Tool) -> Cost:
         scale = Scale(self.plan.is_quick, tool.slowness)
         limits = self.plan.rival_limits if tool.is_rival else self.plan.limits
         cost = self.run_command(workload.command(scale), tool, limits)
         if cost.failure:
-            print(f"{workload.name} under {tool.name}: {cost.failure}", file=sys.stderr)
+            tell_failure(workload, tool, cost.failure)
         return cost
 
     def run_command(self, command: Command, tool: Tool, limits: Limits) -> Cost:
@@ -92,3 +108,7 @@ class Session:
             return run(tool.apply(command, self.library, out), out, limits)
         finally:
             shutil.rmtree(out, ignore_errors=True)
+
+
+def tell_failure(workload: Workload, tool: Tool, failure: str) -> None:
+    print(f"{workload.name} under {tool.name}: {failure}", file=sys.stderr)

@@ -13,7 +13,7 @@ from .tools import BY_NAME
 from .workloads import Goal, Workload
 
 Row = Sequence[str]
-RIVALS_HEADER = ("work", "tool", "figure", "reached")
+RIVALS_HEADER = ("work", "tool", "figure", "reached", "min..median..max", "rounds")
 PARTS_HEADER = ("part", "ns", "min..median..max")
 GOALS_HEADER = ("work", "figure", "goal", "reached", "min..median..max", "verdict", "heaptrack")
 
@@ -96,11 +96,15 @@ def told(goal: Goal, runs: Runs, tool: str) -> str:
 def rival_rows(workload: Workload, runs: Runs) -> list[Row]:
     goals = {goal.figure.title: goal for goal in workload.goals}.values()
     rivals = [name for name in runs if BY_NAME[name].is_rival]
-    return [
-        (workload.title, name, goal.figure.title, told(goal, runs, name))
-        for goal in goals
-        for name in rivals
-    ]
+    return [rival_row(workload, goal, name, runs) for goal in goals for name in rivals]
+
+
+def rival_row(workload: Workload, goal: Goal, tool: str, runs: Runs) -> Row:
+    failed = failure_of(runs[tool])
+    reached = None if failed else reach(goal.figure, runs["plain"], runs[tool])
+    rounds = str(reached.rounds) if reached else "-"
+    number = told(goal, runs, tool)
+    return (workload.title, tool, goal.figure.title, number, spread(goal, reached), rounds)
 
 
 def part_row(part: Measured) -> Row:
@@ -115,17 +119,20 @@ def curve_table(curve: Curve, points: Sequence[Point]) -> list[str]:
     plain in units of the first point's: flat is 1.0 throughout."""
     has_throughput = any(point.kept for point in points)
     header = (curve.title, "plain ns", "heapglass ns", "over plain", "x plain", "x first")
-    rows = [point_row(point, points[0]) for point in points]
-    if curve.beyond and curve.beyond not in {point.at for point in points}:
-        rows += continued_rows(curve, points)
+    measured = [point for point in points if not point.failure]
+    rows = [point_row(point, measured[0] if measured else point) for point in points]
+    if curve.beyond and curve.beyond not in {point.at for point in measured}:
+        rows += continued_rows(curve, measured)
     if not has_throughput:
         return markdown(header, rows)
-    kept = [f"{100 * point.kept:.0f} %" for point in points]
+    kept = [f"{100 * point.kept:.0f} %" if point.kept else "-" for point in points]
     wider = [(*row, share) for row, share in zip(rows, kept, strict=True)]
     return markdown((*header, "throughput kept"), wider)
 
 
 def point_row(point: Point, first: Point) -> Row:
+    if point.failure:
+        return (f"{point.at:,}", "-", "-", point.failure, "-", "-")
     times = point.over_ns / first.over_ns if first.over_ns > 0 else 0.0
     values = (point.plain_ns, point.heapglass_ns, point.over_ns)
     ratio = point.heapglass_ns / point.plain_ns

@@ -20,16 +20,14 @@ class Tool:
     {out} a directory for what the tool writes.
 
     `slowness` divides the operations of workloads that are counted per operation, so that a slow
-    tool ends in reasonable time; one `is_slow` all the same is asked once. `option` names an
-    environment variable that the library must know: a mode not built yet is left out, and appears
-    by itself once it is.
+    tool ends in reasonable time. `option` names an environment variable that the library must know:
+    a mode not built yet is left out, and appears by itself once it is.
     """
 
     name: str
     before: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     slowness: int = 1
-    is_slow: bool = False
     option: str = ""
     preload: str = ""
     python_only: bool = False
@@ -65,7 +63,7 @@ def heapglass(name: str, option: str = "", value: str = "") -> Tool:
 
 def valgrind(tool: str) -> Tool:
     before = ("valgrind", f"--tool={tool}", f"--{tool}-out-file={{out}}/{tool}")
-    return Tool(tool, before, slowness=20, is_slow=True)
+    return Tool(tool, before, slowness=20)
 
 
 def jemalloc_env(sampled_log2: int) -> Mapping[str, str]:
@@ -93,7 +91,7 @@ TOOLS = (
     Tool("heaptrack -r", ("heaptrack", "-r", "-o", "{out}/heaptrack"), slowness=8),
     valgrind("massif"),
     valgrind("dhat"),
-    Tool("jemalloc exact", env=jemalloc_env(0), slowness=100, is_slow=True, preload=JEMALLOC),
+    Tool("jemalloc exact", env=jemalloc_env(0), slowness=100, preload=JEMALLOC),
     Tool("jemalloc", preload=JEMALLOC),
     Tool("jemalloc sampled", env=jemalloc_env(19), preload=JEMALLOC),
     Tool(
@@ -101,7 +99,6 @@ TOOLS = (
         env={"HEAPPROFILE": "{out}/gperftools"},
         preload=TCMALLOC,
         slowness=400,
-        is_slow=True,
     ),
     Tool("tcmalloc", preload=TCMALLOC),
     Tool("tcmalloc sampled", env={"TCMALLOC_SAMPLE_PARAMETER": "524288"}, preload=TCMALLOC),

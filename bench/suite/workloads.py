@@ -156,8 +156,10 @@ def compiler_proper(scale: Scale) -> Command:
     """The child alone: heaptrack follows no children, and would measure only the driver."""
     driver = [*compiler(scale).argv, "-###"]
     said = subprocess.run(driver, capture_output=True, text=True, check=True).stderr
-    line = next(line for line in said.splitlines() if "cc1plus" in line and " -quiet" in line)
-    argv = shlex.split(line)
+    lines = [line for line in said.splitlines() if "cc1plus" in line and " -quiet" in line]
+    if not lines:
+        raise ValueError("g++ does not say how it calls cc1plus")
+    argv = shlex.split(lines[0])
     argv[argv.index("-o") + 1] = "templates.s"
     return Command(argv)
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from suite.measure import Cost
-from suite.parts import PARTS, SOURCES, measured
+from suite.parts import PARTS, SOURCES, Part, measured
 from suite.tables import part_row
+
+WALK = Part("walk", {"walk": "a walk"})
 
 
 def test_the_best_round_counts() -> None:
-    part = measured("walk", "a walk", [Cost({"walk": ns}) for ns in (3.0, 2.5, 4.0)], "")
+    part = measured(WALK, "walk", [Cost({"walk": ns}) for ns in (3.0, 2.5, 4.0)], "")
     assert part_row(part) == ("a walk", "2.50", "2.50..3.00..4.00")
 
 
 def test_a_part_that_does_not_build_is_told_as_that() -> None:
-    assert part_row(measured("walk", "a walk", [], "does not build")) == (
+    assert part_row(measured(WALK, "walk", [], "does not build")) == (
         "a walk",
         "-",
         "does not build",
@@ -21,7 +23,7 @@ def test_a_part_that_does_not_build_is_told_as_that() -> None:
 
 
 def test_a_part_that_fails_is_told_as_that() -> None:
-    part = measured("walk", "a walk", [Cost({}, "failed with 1")], "")
+    part = measured(WALK, "walk", [Cost({}, "failed with 1")], "")
     assert part_row(part) == ("a walk", "-", "failed with 1")
 
 
