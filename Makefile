@@ -46,7 +46,7 @@ races: setup
 	@$(MAKE) -C native/tests races
 
 # The hot path's cost, counted: repeatable where times are not.
-instructions: setup
+instructions: packages setup
 	@echo "cost     instructions"
 	@$(python) bench/instructions.py --check
 
@@ -75,7 +75,7 @@ tidy: setup
 	@$(python) -m pip install --quiet --disable-pip-version-check --group tidy
 	@.venv/bin/clang-tidy --quiet $(wildcard native/src/*.c) -- -std=gnu11 -Inative/include
 
-# About an hour; ARGS=--quick takes two minutes; ARGS='--only NAME' one workload, NAME may be a pattern
+# About 35 minutes; ARGS=--quick takes two; ARGS='--only NAME' one workload, NAME may be a pattern
 # such as 'part*' or 'growth*' (bench/run.py --help lists them).
 bench: setup
 	@$(python) bench/run.py --install $(ARGS)

@@ -34,12 +34,14 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """CPU ns per operation, of the least disturbed run; and what is kept of plain's throughput,
-    where the workload tells (0 otherwise). Or why there are no numbers."""
+    """CPU ns per operation, of the least disturbed run; what is over plain in each round; and what
+    is kept of plain's throughput, where the workload tells (0 otherwise). Or why there are no
+    numbers."""
 
     at: int
     plain_ns: float
     heapglass_ns: float
+    rounds: Sequence[float] = ()
     kept: float = 0.0
     failure: str = ""
 
@@ -140,7 +142,9 @@ def point_of(key: str, at: int, plain: list[Cost], ours: list[Cost]) -> Point:
     if not all(least):
         return Point(at, 0, 0, failure=(failures or ["no number"])[0])
     elapsed = [lowest("wall_ns", costs) for costs in (plain, ours)]
-    return Point(at, least[0], least[1], elapsed[0] / elapsed[1] if all(elapsed) else 0.0)
+    kept = elapsed[0] / elapsed[1] if all(elapsed) else 0.0
+    pairs = zip(numbers(key, plain), numbers(key, ours), strict=False)
+    return Point(at, least[0], least[1], [ours - plain for plain, ours in pairs], kept)
 
 
 def lowest(key: str, costs: list[Cost]) -> float:

@@ -6,7 +6,6 @@ fits what it measures is told as that; the others are measured all the same.
 
 from __future__ import annotations
 
-import statistics
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from .tools import HEAPGLASS_ENV, Tool
 
 SOURCES = BENCH / "parts"
 PROGRAMS = BUILD / "parts"
-ARCHIVE = ROOT / "build" / "native" / "core.a"  # its name in native/Makefile, too
+ARCHIVE = ROOT / "build" / "native" / "core.a"
 ALONE = Tool("part", env=HEAPGLASS_ENV | {"HEAPGLASS_SNAPSHOT": "0"}, is_rival=False)
 
 
@@ -98,14 +97,6 @@ class Measured:
     rounds: Sequence[float]
     failure: str = ""
 
-    @property
-    def best(self) -> float:
-        return min(self.rounds)
-
-    @property
-    def median(self) -> float:
-        return statistics.median(self.rounds)
-
 
 def run_parts(parts: Sequence[Part], session: Session) -> list[Measured]:
     failures = build(parts, PROGRAMS)
@@ -132,7 +123,8 @@ def measured(part: Part, name: str, costs: Sequence[Cost], failure: str) -> Meas
 def build(parts: Sequence[Part], programs: Path) -> dict[str, str]:
     """Compiles the parts; those that cannot be, by name, each with the reason."""
     programs.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["make", "--silent", "-C", str(NATIVE), str(ARCHIVE)], check=True)
+    target = [f"BUILD={ARCHIVE.parent}", str(ARCHIVE)]
+    subprocess.run(["make", "--silent", "-C", str(NATIVE), *target], check=True)
     return {part.name: "does not build" for part in parts if not is_built(part, programs)}
 
 

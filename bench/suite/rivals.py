@@ -39,10 +39,11 @@ def install_memray() -> None:
     home = BUILD / "memray"
     if (home / "installed").exists():
         return
-    venv.create(home, with_pip=True, clear=True)
     argv = [str(home / "bin" / "python"), "-m", "pip", "install", "--quiet", "memray"]
-    done = subprocess.run(argv, check=False, capture_output=True, text=True)
-    if done.returncode:
+    try:
+        venv.create(home, with_pip=True, clear=True)
+        subprocess.run(argv, check=True, capture_output=True)
+    except (OSError, subprocess.SubprocessError):
         print("memray cannot be installed and is left out", file=sys.stderr)
     else:
         (home / "installed").touch()

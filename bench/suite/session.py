@@ -49,7 +49,7 @@ FULL = Plan(
     rival_rounds=3,
     rival_seconds=10,
     limits=Limits(600, 16000),
-    rival_limits=Limits(180, 12000),
+    rival_limits=Limits(120, 12000),
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Sequence
+from statistics import median
 
 from .curves import Curve, Point, continued
 from .figures import Reached, reach
@@ -13,9 +14,11 @@ from .tools import BY_NAME
 from .workloads import Goal, Workload
 
 Row = Sequence[str]
-RIVALS_HEADER = ("work", "tool", "figure", "reached", "min..median..max", "rounds")
-PARTS_HEADER = ("part", "ns", "min..median..max")
-GOALS_HEADER = ("work", "figure", "goal", "reached", "min..median..max", "verdict", "heaptrack")
+SPREAD = "min..median..max"
+RIVALS_HEADER = ("work", "tool", "figure", "reached", SPREAD, "rounds")
+PARTS_HEADER = ("part", "ns", SPREAD)
+CURVE_HEADER = ("plain ns", "heapglass ns", "over plain", SPREAD, "x plain", "x first")
+GOALS_HEADER = ("work", "figure", "goal", "reached", SPREAD, "verdict", "heaptrack")
 
 
 def markdown(header: Row, rows: Iterable[Row]) -> list[str]:
@@ -110,15 +113,14 @@ def rival_row(workload: Workload, goal: Goal, tool: str, runs: Runs) -> Row:
 def part_row(part: Measured) -> Row:
     if part.failure:
         return (part.title, "-", part.failure)
-    spread = "..".join(f"{ns:.2f}" for ns in (part.best, part.median, max(part.rounds)))
-    return (part.title, f"{part.best:.2f}", spread)
+    return (part.title, f"{min(part.rounds):.2f}", spread_of(part.rounds, ".2f"))
 
 
 def curve_table(curve: Curve, points: Sequence[Point]) -> list[str]:
     """`x plain` is in units of plain, which grows by cache misses too; `x first` is the cost over
     plain in units of the first point's: flat is 1.0 throughout."""
     has_throughput = any(point.kept for point in points)
-    header = (curve.title, "plain ns", "heapglass ns", "over plain", "x plain", "x first")
+    header = (curve.title, *CURVE_HEADER)
     measured = [point for point in points if not point.failure]
     rows = [point_row(point, measured[0] if measured else point) for point in points]
     if curve.beyond and curve.beyond not in {point.at for point in measured}:
@@ -132,11 +134,17 @@ def curve_table(curve: Curve, points: Sequence[Point]) -> list[str]:
 
 def point_row(point: Point, first: Point) -> Row:
     if point.failure:
-        return (f"{point.at:,}", "-", "-", point.failure, "-", "-")
+        return (f"{point.at:,}", "-", "-", point.failure, "-", "-", "-")
     times = point.over_ns / first.over_ns if first.over_ns > 0 else 0.0
     values = (point.plain_ns, point.heapglass_ns, point.over_ns)
-    ratio = point.heapglass_ns / point.plain_ns
-    return (f"{point.at:,}", *(f"{ns:.1f}" for ns in values), f"{ratio:.2f}", f"{times:.2f}")
+    cells = [f"{point.at:,}", *(f"{ns:.1f}" for ns in values), spread_of(point.rounds, ".1f")]
+    return (*cells, f"{point.heapglass_ns / point.plain_ns:.2f}", f"{times:.2f}")
+
+
+def spread_of(rounds: Sequence[float], form: str) -> str:
+    if not rounds:
+        return "-"
+    return "..".join(format(ns, form) for ns in (min(rounds), median(rounds), max(rounds)))
 
 
 def continued_rows(curve: Curve, points: Sequence[Point]) -> list[Row]:
@@ -144,4 +152,4 @@ def continued_rows(curve: Curve, points: Sequence[Point]) -> list[Row]:
     if over_ns is None:
         return []
     times = over_ns / points[0].over_ns if points[0].over_ns > 0 else 0.0
-    return [(f"{curve.beyond:,} (continued)", "-", "-", f"{over_ns:.1f}", "-", f"{times:.2f}")]
+    return [(f"{curve.beyond:,} (continued)", "-", "-", f"{over_ns:.1f}", "-", "-", f"{times:.2f}")]
