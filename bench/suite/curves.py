@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from . import machine
 from .figures import numbers
 from .measure import Command, Cost
-from .session import Session
+from .session import Plan, Session
 from .tools import EXACT, PLAIN
 from .workloads import Scale, program
 
-ENOUGH_SECONDS = 60  # for one point: the first run of both sides counts, however long it takes
+MOST_ROUNDS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +128,19 @@ def run_point(curve: Curve, at: int, session: Session) -> Point:
     plain: list[Cost] = []
     ours: list[Cost] = []
     start = time.monotonic()
-    for done in range(2 if session.plan.is_quick else 5):
-        if done and (time.monotonic() - start) / done * (done + 1) > ENOUGH_SECONDS:
-            break
+    while not is_enough(len(plain), time.monotonic() - start, session.plan):
         plain.append(session.run_command(command, PLAIN, session.plan.limits))
         ours.append(session.run_command(command, EXACT, session.plan.limits))
     return point_of(curve.key, at, plain, ours)
+
+
+def is_enough(done: int, seconds: float, plan: Plan) -> bool:
+    """Of a point that takes minutes one round has to do; short ones are easily disturbed, all of
+    them, and cost nothing more."""
+    if not done or done == MOST_ROUNDS:
+        return done > 0
+    would_take = seconds / done * (done + 1)
+    return would_take > plan.point_seconds or (done >= plan.point_rounds and seconds > 1)
 
 
 def point_of(key: str, at: int, plain: list[Cost], ours: list[Cost]) -> Point:

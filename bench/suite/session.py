@@ -29,6 +29,8 @@ class Plan:
     long_rounds: int
     rival_rounds: int
     rival_seconds: float  # of one workload; a rival that took as much is asked no further
+    point_rounds: int  # of a growth curve
+    point_seconds: float
     limits: Limits
     rival_limits: Limits
 
@@ -39,6 +41,8 @@ QUICK = Plan(
     long_rounds=2,
     rival_rounds=1,
     rival_seconds=0,
+    point_rounds=2,
+    point_seconds=5,
     limits=Limits(60, 8000),
     rival_limits=Limits(15, 4000),
 )
@@ -48,6 +52,8 @@ FULL = Plan(
     long_rounds=10,
     rival_rounds=3,
     rival_seconds=10,
+    point_rounds=5,
+    point_seconds=60,
     limits=Limits(600, 16000),
     rival_limits=Limits(120, 12000),
 )

@@ -63,7 +63,7 @@ def limit_of(goal: Goal, runs: Runs) -> float | None:
 
 
 def spread(goal: Goal, reached: Reached | None) -> str:
-    if not reached:
+    if not reached or reached.rounds == 1:
         return "-"
     return "..".join(
         goal.figure.write(value).split()[0]
@@ -142,7 +142,7 @@ def point_row(point: Point, first: Point) -> Row:
 
 
 def spread_of(rounds: Sequence[float], form: str) -> str:
-    if not rounds:
+    if len(rounds) < 2:
         return "-"
     return "..".join(format(ns, form) for ns in (min(rounds), median(rounds), max(rounds)))
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
-from suite.curves import CURVES, Curve, Point, continued, point_of
+from suite.curves import CURVES, MOST_ROUNDS, Curve, Point, continued, is_enough, point_of
 from suite.measure import Command, Cost
+from suite.session import FULL
 from suite.tables import curve_table
 from suite.workloads import Scale
 
@@ -75,6 +78,15 @@ def test_a_point_without_numbers_is_told_as_that_and_the_others_stand() -> None:
     assert cells(table[2])[3] == "out of time"
     assert cells(table[3])[-1] == "1.00"
     assert cells(table[-1])[0] == "100,000 (continued)"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "rounds"),
+    [(200, 1), (25, 2), (11, 5), (0.4, 5), (0.1, 11), (0.001, MOST_ROUNDS)],
+)
+def test_points_that_take_long_have_fewer_rounds(seconds: float, rounds: int) -> None:
+    asked = (done for done in itertools.count() if is_enough(done, done * seconds, FULL))
+    assert next(asked) == rounds
 
 
 def test_events_are_counted_one_by_one_up_to_ten_thousand_million() -> None:
