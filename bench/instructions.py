@@ -163,6 +163,7 @@ def check(compiler: str, baseline: Mapping[str, Taken], taken: Mapping[str, Take
     is_same = compiler == machine.first_line("cc", "--version")
     margin = MARGIN if is_same else OTHER_COMPILER_MARGIN
     complaints = [f"{name}: not in the baseline" for name in taken if name not in baseline]
+    complaints += [f"{name}: no longer counted" for name in baseline if name not in taken]
     complaints += [
         text
         for name, now in taken.items()

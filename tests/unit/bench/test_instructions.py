@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from instructions import Taken, complaint
+import pytest
+from instructions import Taken, check, complaint
 from suite.callgrind import read_counts
 
 # One function of the library that calls one of the C library; names are given once, then by number.
@@ -46,3 +47,13 @@ def test_a_regression_names_the_file_it_grew_in() -> None:
     now, before = Taken(120, {"walk": 60, "peak": 60}), Taken(100, {"walk": 40, "peak": 60})
     text = complaint("pair", now, before, margin=0.05)
     assert text == "pair: 120 instructions, were 100 (walk +20.0)"
+
+
+def test_a_way_that_is_not_compared_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    same = {"pair": Taken(100, {})}
+    assert check("cc", same, same) == 0
+    assert check("cc", {**same, "walk": Taken(9, {})}, {**same, "new": Taken(9, {})}) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        "new: not in the baseline",
+        "walk: no longer counted",
+    ]
