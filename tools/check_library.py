@@ -78,9 +78,10 @@ HOOKS = "malloc calloc aligned_alloc memalign valloc pvalloc posix_memalign real
 STAND_INS = frozenset(
     prefix + name for name in HOOKS for prefix in ("exact_", "hg_slow_", "hg_other_", "hg_watched_")
 ) | {
-    "record_late",
     "record_generally",
-    "raise_again",
+    "record_entered",
+    "shared_malloc",
+    "shared_calloc",
     "other_malloc",
     "other_calloc",
     "other_free",

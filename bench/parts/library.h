@@ -59,8 +59,10 @@ static inline void count_departure(struct hg_thread *thread, struct hg_counters 
 
 /* The live total, and the peak of it, as a block in `line` moves them. */
 static inline void move_total(struct hg_thread *thread, struct hg_counters *line, int64_t delta) {
-    hg_peak_before(delta);
+    hg_peak_before(thread, delta);
     hg_peak_save(line);
+    hg_add_at_once(delta > 0 ? &thread->record->bytes_allocated : &thread->record->bytes_freed,
+                   (uint64_t)(delta > 0 ? delta : -delta));
     hg_peak_after(thread, delta, 1);
 }
 

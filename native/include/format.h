@@ -16,7 +16,9 @@
 #include <stdint.h>
 
 #define HG_MAGIC UINT64_C(0x0a736c6770616568) /* the bytes "heapgls\n" */
-#define HG_FORMAT_VERSION 3u                  /* 2: sampling, pauses; 3: marks, annotated blocks */
+/* 2: sampling, pauses; 3: marks, annotated blocks; 4: with one thread peaks are noted when the total falls
+ * from them, a histogram may count what is in the line's own bucket */
+#define HG_FORMAT_VERSION 4u
 
 #define HG_PAGE 4096u
 #define HG_STEP 65536u /* extents are whole steps, aligned to a step */
@@ -197,7 +199,8 @@ struct hg_site {
 
 /* One site's counters in one shard. The site's value is the sum over shards; in one shard a
  * difference may be negative (allocated here, freed there).
- * Live at the process's peak, for one line: if header.peak_rising, its live value; else if
+ * Live at the process's peak, for one line: if header.peak_rising, or more is live than
+ * header.peak_bytes and HG_FLAG_MULTI_THREADED is not set or HG_FLAG_USABLE is, its live value; else if
  * epoch == header.peak_epoch, the saved value; else its live value. */
 struct hg_counters {
     uint64_t allocations; /* a realloc that resized a block counts as a free and an allocation */
@@ -209,9 +212,9 @@ struct hg_counters {
     uint32_t epoch;
     uint8_t size_bucket;     /* the bucket of the first size, plus 1; 0: none yet */
     uint8_t lifetime_bucket; /* likewise for lifetimes */
-    uint16_t reserved0;
-    uint64_t temporary;         /* freed before the thread's next allocation */
-    uint64_t largest;           /* requested size */
+    uint16_t usual;     /* for the recorder: a size that changes nothing but the counts; 0: none */
+    uint64_t temporary; /* freed before the thread's next allocation */
+    uint64_t largest;   /* requested size */
     uint64_t smallest_inverted; /* ~smallest requested size; 0 when there was none */
     uint64_t realloc_in_place;  /* reallocs that arrived here and kept their address */
     uint64_t realloc_moved;     /* reallocs that arrived here and moved */
@@ -219,8 +222,7 @@ struct hg_counters {
     uint32_t
         size_histogram; /* index in HISTOGRAMS of the sizes in other buckets; 0: there are none */
     uint32_t lifetime_histogram; /* likewise */
-    uint64_t usual_inverted; /* for the recorder: ~a size that changes none of the above; 0: none */
-    uint64_t reserved1;
+    uint64_t reserved[2];
 };
 #define HG_COUNTERS_PER_EXTENT 512u
 
@@ -243,9 +245,10 @@ struct hg_samples {
 };
 
 /* Log2 buckets: bucket 0 holds the value 0, bucket b the values in [2^(b-1), 2^b); the last one
- * everything above. Sizes in bytes, lifetimes in ticks. A line's histogram counts only the values
- * outside the line's own bucket (size_bucket, lifetime_bucket); all others, and most lines have no
- * others, are in that one (sizes: of `allocations`; lifetimes: of `frees - realloc_away`). */
+ * everything above. Sizes in bytes, lifetimes in ticks. A line's histogram counts the values outside
+ * the line's own bucket (size_bucket, lifetime_bucket); what it has of that bucket means nothing: there
+ * are all others, and most lines have no others (sizes: of `allocations`; lifetimes: of `frees -
+ * realloc_away`). */
 #define HG_BUCKETS 48u
 struct hg_histogram {
     uint64_t bucket[HG_BUCKETS];
@@ -298,7 +301,8 @@ struct hg_thread_record {
     uint64_t usable_freed;
     uint64_t temporary;
     uint64_t reallocs; /* also counted once each in allocations and frees */
-    int64_t unflushed; /* live bytes not yet in header.live_flushed */
+    /* Live bytes not yet in header.live_flushed; of a thread that has always been the only one 0. */
+    int64_t unflushed;
     uint64_t stats[HG_STAT_SLOTS];
     uint64_t losses[HG_LOSS_SLOTS];
     uint64_t more_stats[HG_STAT_MORE_SLOTS]; /* from HG_STAT_SLOTS on; from version 2 on */

@@ -1,7 +1,8 @@
 /* Blocks of allocators that the program brings itself, as it tells of them: see heapglass.h.
  *
  * They lie inside of blocks, or of mapped memory, that the program had from elsewhere. So they are
- * sites of their own, marked as such, and move no total. */
+ * sites of their own, marked as such, and move no total. Nor do they renew the thread's reading of the
+ * clock, which says when the peak was reached: see hg_peak_before(). */
 #include "clock.h"
 #include "large.h"
 #include "locate.h"
@@ -34,7 +35,7 @@ static void depart(struct hg_thread *thread, struct hg_block block, uint64_t now
 
 static void arrive(struct hg_thread *thread, const struct hg_frame *frame, const void *pool,
                    const void *address, size_t size) {
-    uint64_t now = hg_recorder_time(thread);
+    uint64_t now = hg_clock_now();
     uint32_t site = hg_stacks_annotated(hg_locate_site(thread, frame, now), now);
     struct hg_counters *line =
         site != HG_SITE_OTHER ? hg_sites_line(&thread->counters, site) : NULL;
@@ -79,7 +80,7 @@ HG_EXPORT void heapglass_free(const void *address) {
     struct hg_thread *thread = address ? enter(FRAME(), false) : NULL;
     if (!thread) return;
     struct hg_block block = hg_large_take(key_of(address));
-    if (block.site) depart(thread, block, hg_recorder_time(thread));
+    if (block.site) depart(thread, block, hg_clock_now());
     hg_recorder_leave(thread);
     KEEP_FRAME();
 }
@@ -87,7 +88,7 @@ HG_EXPORT void heapglass_free(const void *address) {
 HG_EXPORT void heapglass_pool_free(const void *pool) {
     struct hg_thread *thread = pool ? enter(FRAME(), false) : NULL;
     if (!thread) return;
-    uint64_t now = hg_recorder_time(thread);
+    uint64_t now = hg_clock_now();
     struct hg_large_place place = {0};
     for (struct hg_block block; (block = hg_large_take_of((uintptr_t)pool, &place)).site;)
         depart(thread, block, now);

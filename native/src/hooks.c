@@ -13,15 +13,16 @@
 #include "release.h"
 #include "short_way.h"
 
-/* The exported function `name`, the head of its hook proper, and what that is above other allocators
- * than glibc's. While recording is paused an allocation is a jump to the real one; what is freed may
+/* The exported function `name`, the head of its hook proper, what that is among several threads, and
+ * above other allocators than glibc's. While recording is paused an allocation is a jump to the real one; what is freed may
  * have been recorded before. */
-#define HOOK(type, name, other, parameters, arguments, is_passed_on)                \
+#define HOOK(type, name, shared, other, parameters, arguments, is_passed_on)        \
     static HG_NOINLINE type exact_##name parameters;                                \
     HG_EXPORT type name parameters {                                                \
         uint32_t mode = hg_mode();                                                  \
         if (HG_LIKELY(mode == HG_MODE_EXACT)) return exact_##name arguments;        \
         if (mode == HG_MODE_SAMPLED) return hg_light_##name arguments;              \
+        if (mode == HG_MODE_SHARED) return shared arguments;                        \
         if (mode == HG_MODE_OTHER) return other arguments;                          \
         if (mode == HG_MODE_PAUSED && (is_passed_on)) return g_real.name arguments; \
         return hg_other_##name arguments;                                           \
@@ -41,12 +42,11 @@
  * cannot do so they leave to a function that takes their place, by a jump: its frame is then theirs,
  * and they have nothing to save for it.
  *
- * glibc never calls us while it works; so the thread is busy only while the recorder is, and what a
- * signal handler does in between is an event like any other. */
+ * glibc never calls us while it works; so what comes in between is a signal handler's, and an event
+ * like any other. */
 
-/* The end of malloc and calloc when the thread is not ready: it may be its first event, or one inside
- * another. */
-static HG_NOINLINE void *record_late(void *block, size_t size) {
+/* The end of malloc and calloc in the recorder. The thread may be new, or inside another event. */
+static HG_NOINLINE void *record_generally(void *block, size_t size) {
     const struct hg_frame *frame = FRAME();
     struct hg_thread *thread = block ? hg_recorder_enter(frame, true) : NULL;
     if (!thread) return block;
@@ -55,33 +55,13 @@ static HG_NOINLINE void *record_late(void *block, size_t size) {
     return block;
 }
 
-/* ... when it is, and in the recorder. */
-static HG_NOINLINE void *record_generally(void *block, size_t size) {
+HG_INLINE void *record(void *block, size_t size, const struct hg_frame *frame, bool is_alone) {
     struct hg_thread *thread = tls_thread;
-    hg_recorder_allocated(thread, FRAME(), block, size);
-    hg_recorder_leave(thread);
-    return block;
-}
-
-/* ... when it was the only one, and raised the peak just as a second one started. */
-static HG_NOINLINE void *raise_again(void *block) {
-    struct hg_thread *thread = tls_thread;
-    hg_peak_raise_again(thread->clock.now);
-    hg_recorder_leave(thread);
-    return block;
-}
-
-HG_INLINE void *record(void *block, size_t size, const struct hg_frame *frame) {
-    struct hg_thread *thread = tls_thread;
-    if (HG_UNLIKELY(!block || !hg_recorder_is_ready(thread))) return record_late(block, size);
-    hg_thread_be(thread, HG_THREAD_IN_RECORDER, hg_frame_sp(frame));
-    switch (hg_short_allocated(thread, frame, block, size)) {
-    case HG_SHORT_NO: return record_generally(block, size);
-    case HG_SHORT_RAISE: return raise_again(block);
-    case HG_SHORT_DONE: break;
-    }
-    hg_recorder_leave(thread);
-    return block;
+    __asm__("" : "+r"(frame)); /* one register for it, not a new copy at every use */
+    if (HG_LIKELY(block && hg_recorder_is_ready(thread)) &&
+        HG_LIKELY(hg_short_allocated(thread, frame, block, size, is_alone)))
+        return block;
+    return record_generally(block, size);
 }
 
 /* Other allocators may call us while they work. */
@@ -92,15 +72,19 @@ HG_INLINE struct hg_thread *begin_other(const struct hg_frame *frame) {
     return thread;
 }
 
+static HG_NOINLINE void *record_entered(void *block, size_t size) {
+    struct hg_thread *thread = tls_thread;
+    hg_recorder_allocated(thread, FRAME(), block, size);
+    hg_recorder_leave(thread);
+    return block;
+}
+
 HG_INLINE void *record_other(struct hg_thread *thread, void *block, size_t size,
                              const struct hg_frame *frame) {
     if (HG_LIKELY(block != NULL)) {
         hg_thread_be(thread, HG_THREAD_IN_RECORDER, hg_frame_sp(frame));
-        switch (hg_short_allocated_other(thread, frame, block, size)) {
-        case HG_SHORT_NO: return record_generally(block, size);
-        case HG_SHORT_RAISE: return raise_again(block);
-        case HG_SHORT_DONE: break;
-        }
+        if (HG_UNLIKELY(!hg_short_allocated_other(thread, frame, block, size)))
+            return record_entered(block, size);
     }
     hg_recorder_leave(thread);
     return block;
@@ -113,8 +97,13 @@ static HG_NOINLINE void *other_malloc(size_t size) {
     return record_other(thread, g_real.malloc(size), size, frame);
 }
 
-HOOK(void *, malloc, other_malloc, (size_t size), (size), true) {
-    return record(g_real.malloc(size), size, FRAME());
+/* Among several threads. */
+static HG_NOINLINE void *shared_malloc(size_t size) {
+    return record(g_real.malloc(size), size, FRAME(), false);
+}
+
+HOOK(void *, malloc, shared_malloc, other_malloc, (size_t size), (size), true) {
+    return record(g_real.malloc(size), size, FRAME(), true);
 }
 
 static HG_NOINLINE void *other_calloc(size_t count, size_t size) {
@@ -125,9 +114,15 @@ static HG_NOINLINE void *other_calloc(size_t count, size_t size) {
     return record_other(thread, g_real.calloc(count, size), bytes, frame);
 }
 
-HOOK(void *, calloc, other_calloc, (size_t count, size_t size), (count, size), true) {
+static HG_NOINLINE void *shared_calloc(size_t count, size_t size) {
     size_t bytes = count * size;
-    return record(g_real.calloc(count, size), bytes, FRAME());
+    return record(g_real.calloc(count, size), bytes, FRAME(), false);
+}
+
+HOOK(void *, calloc, shared_calloc, other_calloc, (size_t count, size_t size), (count, size),
+     true) {
+    size_t bytes = count * size;
+    return record(g_real.calloc(count, size), bytes, FRAME(), true);
 }
 
 /* A block nothing is known of may be from the time before the real allocator was found. */
@@ -146,7 +141,7 @@ static void release(struct hg_thread *thread, void *block, const struct hg_frame
 
 static bool departs_other(struct hg_thread *thread, const struct hg_frame *frame, void *block) {
     hg_thread_be(thread, HG_THREAD_IN_RECORDER, hg_frame_sp(frame));
-    return hg_short_depart(thread, frame, block, HG_LEDGER_OTHER_SHIFT);
+    return hg_short_depart(thread, frame->pc, block, HG_LEDGER_OTHER_SHIFT, hg_peak_is_alone());
 }
 
 void hg_release(void *block, const struct hg_frame *frame) {
@@ -178,47 +173,54 @@ static HG_NOINLINE void other_free(void *block) {
     struct hg_thread *thread = tls_thread;
     if (HG_UNLIKELY(!block || !hg_recorder_is_ready(thread))) return free_generally(block);
     hg_thread_be(thread, HG_THREAD_IN_RECORDER, hg_frame_sp(frame));
-    if (HG_UNLIKELY(!hg_short_depart(thread, frame, block, HG_LEDGER_OTHER_SHIFT)))
+    if (HG_UNLIKELY(
+            !hg_short_depart(thread, frame->pc, block, HG_LEDGER_OTHER_SHIFT, hg_peak_is_alone())))
         return free_entered(block);
     hg_thread_be(thread, HG_THREAD_IN_ALLOCATOR, hg_frame_sp(frame));
     g_real.free(block);
     hg_recorder_leave(thread);
 }
 
-HOOK(void, free, other_free, (void *block), (block), hg_light_is_unknown(block)) {
-    const struct hg_frame *frame = FRAME();
+/* Of the hook that it is inlined into. */
+HG_INLINE void free_shortly(void *block, bool is_alone) {
     struct hg_thread *thread = tls_thread;
-    if (HG_UNLIKELY(!block || !hg_recorder_is_ready(thread))) return free_generally(block);
-    hg_thread_be(thread, HG_THREAD_IN_RECORDER, hg_frame_sp(frame));
-    if (HG_UNLIKELY(!hg_short_depart(thread, frame, block, HG_LEDGER_USUAL_SHIFT)))
-        return free_entered(block);
-    hg_recorder_leave(thread);
-    g_real.free(block);
+    uintptr_t pc = (uintptr_t)__builtin_return_address(0);
+    if (HG_LIKELY(block && hg_recorder_is_ready(thread)) &&
+        HG_LIKELY(hg_short_depart(thread, pc, block, HG_LEDGER_USUAL_SHIFT, is_alone)))
+        g_real.free(block);
+    else free_generally(block);
 }
 
-HOOK(void *, aligned_alloc, exact_aligned_alloc, (size_t alignment, size_t size), (alignment, size),
-     true) {
+static HG_NOINLINE void shared_free(void *block) { free_shortly(block, false); }
+
+HOOK(void, free, shared_free, other_free, (void *block), (block), hg_light_is_unknown(block)) {
+    free_shortly(block, true);
+}
+
+HOOK(void *, aligned_alloc, exact_aligned_alloc, exact_aligned_alloc,
+     (size_t alignment, size_t size), (alignment, size), true) {
     const struct hg_frame *frame = FRAME();
     ALLOCATE(g_real.aligned_alloc(alignment, size), size);
 }
 
-HOOK(void *, memalign, exact_memalign, (size_t alignment, size_t size), (alignment, size), true) {
+HOOK(void *, memalign, exact_memalign, exact_memalign, (size_t alignment, size_t size),
+     (alignment, size), true) {
     const struct hg_frame *frame = FRAME();
     ALLOCATE(g_real.memalign(alignment, size), size);
 }
 
-HOOK(void *, valloc, exact_valloc, (size_t size), (size), true) {
+HOOK(void *, valloc, exact_valloc, exact_valloc, (size_t size), (size), true) {
     const struct hg_frame *frame = FRAME();
     ALLOCATE(g_real.valloc(size), size);
 }
 
-HOOK(void *, pvalloc, exact_pvalloc, (size_t size), (size), true) {
+HOOK(void *, pvalloc, exact_pvalloc, exact_pvalloc, (size_t size), (size), true) {
     const struct hg_frame *frame = FRAME();
     ALLOCATE(g_real.pvalloc(size), size);
 }
 
-HOOK(int, posix_memalign, exact_posix_memalign, (void **out, size_t alignment, size_t size),
-     (out, alignment, size), true) {
+HOOK(int, posix_memalign, exact_posix_memalign, exact_posix_memalign,
+     (void **out, size_t alignment, size_t size), (out, alignment, size), true) {
     const struct hg_frame *frame = FRAME();
     struct hg_thread *thread = hg_recorder_enter(frame, true);
     int result = g_real.posix_memalign(out, alignment, size);
@@ -232,6 +234,7 @@ HOOK(int, posix_memalign, exact_posix_memalign, (void **out, size_t alignment, s
 HG_INLINE void free_any(void *block) {
     uint32_t mode = hg_mode();
     if (HG_LIKELY(mode == HG_MODE_EXACT)) exact_free(block);
+    else if (mode == HG_MODE_SHARED) shared_free(block);
     else if (mode == HG_MODE_OTHER) other_free(block);
     else if (mode == HG_MODE_SAMPLED) hg_light_free(block);
     else hg_other_free(block); /* paused too */
@@ -299,7 +302,7 @@ static void *reallocate(void *from, size_t size, const struct hg_frame *frame) {
     return HG_LIKELY(size) ? resize(from, size, frame) : resize_to_zero(from, frame);
 }
 
-HOOK(void *, realloc, exact_realloc, (void *from, size_t size), (from, size),
+HOOK(void *, realloc, exact_realloc, exact_realloc, (void *from, size_t size), (from, size),
      hg_light_is_unknown(from)) {
     const struct hg_frame *frame = FRAME();
     void *to = reallocate(from, size, frame);

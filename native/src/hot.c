@@ -5,6 +5,8 @@
 HOT __attribute__((aligned(64))) struct hg_header *g_header;
 HOT uint32_t g_modules_generation;
 HOT uint32_t g_peak_mode;
+HOT uint32_t g_peak_epoch;
+HOT int64_t g_peak_noted;
 HOT int64_t g_usable_high;
 HOT uintptr_t g_loader_start;
 HOT uintptr_t g_loader_size;

@@ -134,6 +134,14 @@ HG_INLINE uint64_t *hg_ledger_viewed(const struct hg_ledger_view *view, uint32_t
     return view->records + (address >> shift & (HG_LEDGER_PART_RECORDS - 1));
 }
 
+/* Its record if it is in view; else NULL. */
+HG_INLINE uint64_t *hg_ledger_in_view(const struct hg_ledger_view *views, uintptr_t address) {
+    uint32_t shift = g_ledger.granule_shift;
+    const struct hg_ledger_view *view = hg_ledger_view(views, shift, address);
+    return hg_ledger_is_in_view(view, shift, address) ? hg_ledger_viewed(view, shift, address)
+                                                      : NULL;
+}
+
 /* Bring the part that `address` is in into view, if it is reserved. */
 HG_INLINE void hg_ledger_look_at(struct hg_ledger_view *views, uintptr_t address) {
     uint32_t shift = g_ledger.granule_shift;

@@ -62,7 +62,7 @@ static uint32_t locate(struct hg_thread *thread, const struct hg_frame *frame, u
     if (HG_UNLIKELY(thread->generation != hg_load(&g_modules_generation))) forget_stacks(thread);
     struct hg_memory *m = hg_recall_memory(&thread->recall, frame);
     if (HG_LIKELY(hg_memory_is_of(m, frame))) {
-        if (hg_memory_stands(m, frame)) return m->site;
+        if (hg_memory_still_stands(m)) return m->site;
         uint32_t site = hg_recall_other(&thread->recall, m);
         hg_threads_note(thread, HG_STAT_OTHER_WORDS, site != 0);
         if (HG_LIKELY(site)) return site;

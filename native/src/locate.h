@@ -15,14 +15,29 @@ void hg_locate_check(struct hg_thread *thread, const struct hg_frame *frame, uin
                      uint64_t now_ns);
 #endif
 
+/* A site and this thread's line of it. */
+struct hg_place {
+    struct hg_counters *line; /* NULL: not known */
+    uint32_t site;
+};
+
 /* The memory of the stack above a hook's frame if all of it still stands; else NULL. */
-HG_INLINE struct hg_memory *hg_locate_quickly(struct hg_thread *thread,
-                                              const struct hg_frame *frame) {
+HG_INLINE const struct hg_memory *hg_locate_quickly(struct hg_thread *thread,
+                                                    const struct hg_frame *frame) {
     if (HG_UNLIKELY(thread->generation != hg_glance(&g_modules_generation))) return NULL;
-    struct hg_memory *m = hg_recall_memory(&thread->recall, frame);
+    const struct hg_memory *m = hg_recall_memory(&thread->recall, frame);
     /* One register for it, not a new computation at every use. */
     __asm__("" : "+r"(m));
     return HG_LIKELY(hg_memory_is_of(m, frame)) && hg_memory_stands(m, frame) ? m : NULL;
+}
+
+/* The place that it remembers; no line if a signal handler has just learned another stack in its place,
+ * which cannot be one of the same frame. */
+HG_INLINE struct hg_place hg_locate_place(const struct hg_memory *m, const struct hg_frame *frame) {
+    struct hg_place place = {hg_glance(&m->line), hg_glance(&m->site)};
+    hg_in_order();
+    if (HG_UNLIKELY(hg_glance(&m->frame) != frame)) place.line = NULL;
+    return place;
 }
 
 #endif

@@ -17,7 +17,7 @@ static struct {
     struct hg_table changes;
     uint32_t normal;         /* the word when it is not PAUSED */
     bool filter_was_touched; /* by this process or an ancestor */
-    bool is_crowded;
+    bool is_crowded, is_shared;
 } g_modes;
 
 bool hg_mode_prepare(void) { return hg_sys_wipe_on_fork(&g_mode, sizeof g_mode) >= 0; }
@@ -52,7 +52,8 @@ static void note(uint32_t word, enum hg_change_reason reason, uint32_t cost_ppm)
 /* ---- the word ----------------------------------------------------------------------------------- */
 
 static uint32_t exact_word(void) {
-    if (hg_load(&g_is_short_way_open)) return HG_MODE_EXACT;
+    if (hg_load(&g_is_short_way_open))
+        return hg_load(&g_modes.is_shared) ? HG_MODE_SHARED : HG_MODE_EXACT;
     return hg_load(&g_is_other_way_open) ? HG_MODE_OTHER : HG_MODE_GENERAL;
 }
 
@@ -108,7 +109,7 @@ bool hg_mode_start(void) {
     if (is_light) g_header->flags |= HG_FLAG_USABLE;
     g_header->budget_ppm = g_options.budget_ppm;
     g_header->mode = HG_MODE_EXACT;
-    g_modes.is_crowded = false;
+    g_modes.is_crowded = g_modes.is_shared = false;
     hg_sampler_start(g_options.seed);
     hg_sampler_use(g_options.sample_shift);
     hg_tally_start();
@@ -142,8 +143,14 @@ void hg_mode_crowd(void) {
     replace(HG_MODE_SAMPLED, HG_MODE_CROWDED);
 }
 
+void hg_mode_share(void) {
+    hg_store(&g_modes.is_shared, true);
+    replace(HG_MODE_EXACT, HG_MODE_SHARED);
+}
+
 void hg_mode_generalise(void) {
     replace(HG_MODE_EXACT, HG_MODE_GENERAL);
+    replace(HG_MODE_SHARED, HG_MODE_GENERAL);
     replace(HG_MODE_OTHER, HG_MODE_GENERAL);
 }
 

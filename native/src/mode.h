@@ -17,6 +17,7 @@ enum hg_mode_word {
     HG_MODE_CROWDED = 6,  /* sampled, where there is more to mind than one thread's samples */
     HG_MODE_OTHER = 8,    /* exact, by the short way of other allocators than glibc's */
     HG_MODE_GENERAL = 9,  /* exact, but no event may take a short way */
+    HG_MODE_SHARED = 11,  /* exact, by the short way of glibc, among several threads */
     HG_MODE_WATCHED = 10, /* someone is told of each call: see watched.h */
 };
 
@@ -42,7 +43,8 @@ HG_INLINE uint32_t hg_mode_beneath(void) { return hg_glance(&g_mode.beneath); }
 HG_INLINE uint32_t hg_mode_watchers(void) { return hg_glance(&g_mode.watchers); }
 
 HG_INLINE bool hg_mode_is_exact(uint32_t word) {
-    return word == HG_MODE_EXACT || word == HG_MODE_OTHER || word == HG_MODE_GENERAL;
+    return word == HG_MODE_EXACT || word == HG_MODE_SHARED || word == HG_MODE_OTHER ||
+           word == HG_MODE_GENERAL;
 }
 
 /* Whether the recording counts what is live in usable bytes and takes the light hooks: it samples,
@@ -63,6 +65,9 @@ void hg_mode_change(uint32_t shift, enum hg_change_reason reason, uint32_t cost_
 
 /* There is a second thread, or a block that was recorded exactly: from now on sampling minds that. */
 void hg_mode_crowd(void);
+
+/* There is a second thread: from now on exact recording minds that. */
+void hg_mode_share(void);
 
 /* The short ways are closed for good: see hg_ledger_suspect(). */
 void hg_mode_generalise(void);

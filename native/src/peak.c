@@ -1,10 +1,14 @@
 #include "peak.h"
 
-/* The first thread's record while it still holds the whole total of its time alone. */
+/* The first thread's record while others already record, but it has not had an event since: all that
+ * it has is still its own. Its `unflushed` is UNJOINED, so that its next event finds no short way. */
 static struct hg_thread_record *g_alone;
+#define UNJOINED (INT64_MIN / 2)
 
 void hg_peak_start(void) {
     g_peak_mode = HG_PEAK_SINGLE;
+    g_peak_epoch = hg_load(&g_header->peak_epoch);
+    g_peak_noted = 0;
     g_alone = NULL;
 }
 
@@ -19,15 +23,15 @@ static void set_mode(enum hg_peak_mode mode) {
     }
 }
 
-void hg_peak_go_threaded(struct hg_thread_record *first) {
-    if (hg_load(&g_peak_mode) == HG_PEAK_SINGLE) hg_store(&g_alone, first);
-    /* Also when many threads are there already: one more makes the slack larger. */
-    set_mode(HG_PEAK_NEAR);
-    __atomic_fetch_or(&g_header->flags, HG_FLAG_MULTI_THREADED, __ATOMIC_RELAXED);
+/* Ours first: a line that saves under the new number while the header still has the old one has not
+ * changed yet, or is read anew (see the reader). Never back to an older one. */
+void hg_peak_next_epoch(void) {
+    uint32_t next = hg_add_shared(&g_peak_epoch, 1) + 1, seen = hg_load(&g_header->peak_epoch);
+    while ((int32_t)(next - seen) > 0 && !hg_swap(&g_header->peak_epoch, &seen, next)) continue;
 }
 
 void hg_peak_close_shared(void) {
-    if (hg_exchange(&g_header->peak_rising, 0)) hg_add_shared(&g_header->peak_epoch, 1);
+    if (hg_exchange(&g_header->peak_rising, 0)) hg_peak_next_epoch();
 }
 
 static void raise_peak(int64_t total, uint64_t now_ns) {
@@ -49,15 +53,25 @@ static bool is_hammered(struct hg_thread *thread, uint64_t now_ns) {
     return took < 1000000000u;
 }
 
+/* Of a thread that may be at work: not one of its numbers before an event and the other after it,
+ * unless it is too busy to tell. */
+static int64_t steady_live(const struct hg_thread_record *record) {
+    int64_t live = hg_peak_live(record), again;
+    for (uint32_t i = 0; i < 4 && (again = hg_peak_live(record)) != live; i++) live = again;
+    return live;
+}
+
+int64_t hg_peak_held(const struct hg_thread_record *record) {
+    bool is_alone = hg_load(&g_peak_mode) == HG_PEAK_SINGLE || hg_load_acquire(&g_alone) == record;
+    return is_alone ? steady_live(record) : hg_load(&record->unflushed);
+}
+
 /* Hand a thread's change over; the total is that of all threads but for their batches. */
 static int64_t flush(struct hg_thread_record *record, int64_t change) {
-    struct hg_thread_record *alone = hg_load(&g_alone);
+    const struct hg_thread_record *alone = hg_load(&g_alone);
     hg_store(&record->unflushed, 0);
     int64_t total = hg_add_shared(&g_header->live_flushed, change) + change;
-    if (HG_LIKELY(!alone)) return total;
-    if (alone != record) return total + hg_load(&alone->unflushed);
-    hg_store(&g_alone, NULL);
-    return total;
+    return HG_LIKELY(!alone) ? total : total + steady_live(alone);
 }
 
 /* The total with the batches that threads still hold back. */
@@ -72,7 +86,56 @@ static int64_t whole_total(void) {
     return sum;
 }
 
-void hg_peak_raise_again(uint64_t now_ns) { raise_peak(whole_total(), now_ns); }
+/* ---- one thread ----------------------------------------------------------------------------------- */
+
+/* The peak as the only thread sees it; `is_rising`: it may still rise. A second thread may have raised
+ * it meanwhile, and been overwritten. */
+static void write_alone(const struct hg_thread *thread, bool is_rising) {
+    int64_t live = hg_peak_live(thread->record);
+    if (live > (int64_t)hg_load(&g_header->peak_bytes)) {
+        hg_store(&g_header->peak_bytes, (uint64_t)live);
+        hg_store(&g_header->peak_ns, thread->clock.now);
+    }
+    hg_store(&g_header->peak_rising, is_rising);
+    if (!is_rising) hg_peak_next_epoch();
+    hg_store(&g_peak_noted,
+             live - is_rising); /* the next fall ends it, also one from this height */
+    if (!hg_peak_is_alone()) raise_peak(whole_total(), thread->clock.now);
+}
+
+void hg_peak_note(const struct hg_thread *thread) { write_alone(thread, false); }
+
+void hg_peak_settle(const struct hg_thread *thread) {
+    bool is_higher = hg_peak_live(thread->record) > (int64_t)hg_load(&g_header->peak_bytes);
+    if (hg_peak_is_alone() && is_higher) write_alone(thread, true);
+}
+
+/* ---- several threads -------------------------------------------------------------------------------- */
+
+void hg_peak_go_threaded(struct hg_thread *first) {
+    bool was_alone = hg_load(&g_peak_mode) == HG_PEAK_SINGLE;
+    if (was_alone) {
+        struct hg_thread_record *record = hg_load_acquire(&first->record);
+        hg_store(&record->unflushed, UNJOINED);
+        hg_store(&g_alone, record);
+    }
+    /* Also when many threads are there already: one more makes the slack larger. */
+    set_mode(HG_PEAK_NEAR);
+    __atomic_fetch_or(&g_header->flags, HG_FLAG_MULTI_THREADED, __ATOMIC_RELAXED);
+    if (was_alone) raise_peak(whole_total(), hg_load(&first->clock.now));
+}
+
+/* The first thread's first event among others. */
+static void join_others(struct hg_thread *thread) {
+    raise_peak(whole_total(), thread->clock.now); /* its last event alone may have raised it */
+    hg_store(&thread->record->unflushed, hg_peak_live(thread->record));
+    hg_store_release(&g_alone, NULL);
+}
+
+void hg_peak_before_shared(struct hg_thread *thread, int64_t delta) {
+    if (HG_UNLIKELY(hg_load(&g_alone) == thread->record)) join_others(thread);
+    if (delta <= 0 && hg_load(&g_header->peak_rising)) hg_peak_close_shared();
+}
 
 static void move_near(struct hg_thread *thread, int64_t delta, uint64_t now_ns) {
     int64_t total = flush(thread->record, thread->record->unflushed + delta);
@@ -101,10 +164,18 @@ static void move_batched(struct hg_thread *thread, int64_t delta, uint64_t now_n
 }
 
 void hg_peak_move_shared(struct hg_thread *thread, int64_t delta, uint64_t now_ns) {
+    if (HG_UNLIKELY(hg_load(&g_alone) == thread->record)) { /* it was alone when the event began */
+        join_others(thread);
+        delta = 0;
+    }
     /* A single allocation larger than a batch could leap over the peak from afar. */
     bool is_leap = delta >= HG_PEAK_BATCH;
     if (hg_load(&g_peak_mode) == HG_PEAK_NEAR || is_leap) move_near(thread, delta, now_ns);
     else move_batched(thread, delta, now_ns);
 }
 
-void hg_peak_flush(struct hg_thread_record *record) { flush(record, record->unflushed); }
+void hg_peak_flush(struct hg_thread_record *record) {
+    int64_t held = hg_peak_held(record);
+    if (hg_load(&g_alone) == record) hg_store(&g_alone, NULL);
+    flush(record, held);
+}

@@ -73,6 +73,14 @@ uint32_t hg_recall_other(struct hg_recall *recall, struct hg_memory *m) {
     return site;
 }
 
+bool hg_memory_still_stands(const struct hg_memory *m) {
+    const struct hg_quad *inner = m->twins_end != m->end ? m->twins_end : m->details->quads;
+    uintptr_t base = (uintptr_t)m->frame;
+    for (uint32_t i = 0; i < 4; i++)
+        if (hg_walk_word(base + inner->offsets[i]) != inner->words[i]) return false;
+    return hg_memory_stands(m, m->frame);
+}
+
 void hg_recall_leave_stack(struct hg_recall *recall) {
     recall->learned = NULL;
     for (uint32_t i = 0; i < HG_MEMORIES; i++) recall->memories[i].pc = 0;

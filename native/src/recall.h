@@ -129,6 +129,9 @@ HG_INLINE void hg_recall_keep(struct hg_recall *recall, uint64_t hash, uint32_t 
     hg_stack_entry_set(&entry[0], hash, site);
 }
 
+/* The same where that is no longer likely, as the short way was left: the innermost words, in which
+ * stacks mostly differ, first. */
+bool hg_memory_still_stands(const struct hg_memory *memory);
 /* The site of a stack that differs from a memory that is of it in its words only, and was seen
  * before; else 0. */
 uint32_t hg_recall_other(struct hg_recall *recall, struct hg_memory *memory);

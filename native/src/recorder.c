@@ -28,12 +28,13 @@ static HG_NOINLINE void free_unseen(struct hg_thread *thread, struct hg_block bl
     hg_threads_lose(thread, HG_LOSS_MISSED_FREE);
     if (!line) return;
     int64_t delta = -(int64_t)block.size;
-    hg_peak_before(delta);
+    hg_peak_before(thread, delta);
     hg_peak_save(line);
     hg_sites_end_life(thread, line, hg_recorder_lived(now_ns, block.birth));
     hg_sites_remove(line, block.size);
+    /* Who knows how much was set aside. */
+    hg_recorder_count_departure(thread, block.size, 0, hg_peak_is_alone());
     hg_peak_after(thread, delta, now_ns);
-    hg_recorder_count_departure(thread, block.size, 0); /* who knows how much was set aside */
 }
 
 /* Whether the block is not what the short way takes those in the shadow for: of jemalloc's class for its
@@ -76,41 +77,42 @@ HG_INLINE uint64_t identity(void *block, struct hg_block entry) {
 static HG_NOINLINE void arrive(struct hg_thread *thread, struct hg_counters *line, void *block,
                                struct hg_block entry) {
     uint64_t now = thread->clock.now;
-    hg_peak_before((int64_t)entry.size);
+    size_t usable = hg_recorder_usable(thread, block);
     hg_peak_save(line);
     hg_sites_add(thread, line, entry.size);
+    hg_recorder_count_arrival(thread, entry.size, usable, hg_peak_is_alone());
     hg_peak_after(thread, (int64_t)entry.size, now);
-    hg_recorder_count_arrival(thread, entry.size, hg_recorder_usable(thread, block));
-    thread->last = (struct hg_last){(uintptr_t)block, identity(block, entry), line};
+    hg_recorder_remember(thread, block, identity(block, entry), line);
     after_event(thread, entry.size, now);
 }
 
 /* The rest of the short way, once the stack is known. */
-static bool entered_shortly(struct hg_thread *thread, void *block, size_t size, uint32_t site,
-                            struct hg_counters *line) {
-    enum hg_short way = HG_SHORT_NO;
+static bool entered_shortly(struct hg_thread *thread, void *block, size_t size,
+                            struct hg_place place) {
+    uint64_t *record = hg_ledger_in_view(thread->views, (uintptr_t)block);
+    if (HG_UNLIKELY(!record)) return false;
     if (HG_LIKELY(hg_glance(&g_is_short_way_open))) {
         size_t word = hg_real_size_word(block);
         if (HG_UNLIKELY(hg_real_is_mmapped(word))) return false;
-        way = hg_short_enter(thread, block, size, hg_real_usable_by(word), HG_LEDGER_USUAL_SHIFT,
-                             site, line);
-    } else if (hg_glance(&g_is_other_way_open) && !is_apart(thread, block, size)) {
-        way = hg_short_enter(thread, block, size, hg_recorder_usable(thread, block),
-                             HG_LEDGER_OTHER_SHIFT, site, line);
+        return hg_short_enter(thread, block, size, hg_real_usable_by(word), HG_LEDGER_USUAL_SHIFT,
+                              record, place, hg_peak_is_alone());
     }
-    if (HG_UNLIKELY(way == HG_SHORT_RAISE)) hg_peak_raise_again(thread->clock.now);
-    return way != HG_SHORT_NO;
+    if (!hg_glance(&g_is_other_way_open) || is_apart(thread, block, size)) return false;
+    return hg_short_enter(thread, block, size, hg_recorder_usable(thread, block),
+                          HG_LEDGER_OTHER_SHIFT, record, place, hg_peak_is_alone());
 }
 
 void hg_recorder_allocated(struct hg_thread *thread, const struct hg_frame *frame, void *block,
                            size_t size) {
     hg_thread_become(thread, HG_THREAD_IN_RECORDER);
     hg_threads_note(thread, HG_STAT_GENERAL, 1);
+    hg_peak_before(thread, (int64_t)size);
     uint64_t now = event_time(thread);
     struct hg_block entry = {size, hg_locate_site(thread, frame, now), hg_clock_birth(now)};
     struct hg_counters *line = hg_sites_line(&thread->counters, entry.site);
     hg_recall_keep_line(&thread->recall, entry.site, line);
-    if (HG_LIKELY(line && entered_shortly(thread, block, size, entry.site, line))) {
+    if (HG_LIKELY(line &&
+                  entered_shortly(thread, block, size, (struct hg_place){line, entry.site}))) {
         after_event(thread, size, now);
         return;
     }
@@ -123,11 +125,9 @@ void hg_recorder_allocated(struct hg_thread *thread, const struct hg_frame *fram
 void hg_recorder_allocated_plainly(struct hg_thread *thread, const struct hg_frame *frame,
                                    void *block, size_t size) {
     hg_thread_become(thread, HG_THREAD_IN_RECORDER);
-    enum hg_short way = hg_mode() == HG_MODE_OTHER
-                            ? hg_short_allocated_other(thread, frame, block, size)
-                            : HG_SHORT_NO;
-    if (way == HG_SHORT_RAISE) hg_peak_raise_again(thread->clock.now);
-    if (way == HG_SHORT_NO) hg_recorder_allocated(thread, frame, block, size);
+    bool is_done =
+        hg_mode() == HG_MODE_OTHER && hg_short_allocated_other(thread, frame, block, size);
+    if (!is_done) hg_recorder_allocated(thread, frame, block, size);
 }
 
 struct hg_taken hg_recorder_take(struct hg_thread *thread, void *block) {
@@ -145,16 +145,16 @@ static void count_unknown(struct hg_thread *thread) {
 /* Count the end of a block that was taken out of the ledger. */
 static HG_NOINLINE void depart(struct hg_thread *thread, struct hg_counters *line, void *block,
                                const struct hg_taken *taken) {
-    uint64_t now = event_time(thread);
     uint64_t size = taken->block.size;
-    hg_peak_before(-(int64_t)size);
+    hg_peak_before(thread, -(int64_t)size);
+    uint64_t now = event_time(thread);
     hg_peak_save(line);
     hg_sites_end_life(thread, line, hg_recorder_lived(now, taken->block.birth));
     hg_sites_remove(line, size);
     if (hg_recorder_is_temporary(thread, block, identity(block, taken->block)))
         hg_recorder_count_temporary(thread, line);
+    hg_recorder_count_departure(thread, size, taken->usable, hg_peak_is_alone());
     hg_peak_after(thread, -(int64_t)size, now);
-    hg_recorder_count_departure(thread, size, taken->usable);
     after_event(thread, size, now);
 }
 
@@ -184,18 +184,20 @@ bool hg_recorder_freeing(struct hg_thread *thread, const struct hg_frame *frame,
 static HG_NOINLINE void leave_for_good(struct hg_thread *thread, struct hg_counters *line,
                                        const struct hg_taken *taken, uint64_t now_ns) {
     int64_t delta = -(int64_t)taken->block.size;
-    hg_peak_before(delta);
+    hg_peak_before(thread, delta);
     hg_peak_save(line);
     hg_sites_remove(line, taken->block.size);
     hg_add_own(&line->realloc_away, 1);
+    hg_recorder_count_departure(thread, taken->block.size, taken->usable, hg_peak_is_alone());
     hg_peak_after(thread, delta, now_ns);
-    hg_recorder_count_departure(thread, taken->block.size, taken->usable);
 }
 
 /* Both sides of a realloc as one change, so that the peak sees neither the gap nor the overlap. */
 void hg_recorder_resized(struct hg_thread *thread, const struct hg_frame *frame, void *from,
                          const struct hg_taken *taken, void *to, size_t size) {
     hg_thread_become(thread, HG_THREAD_IN_RECORDER);
+    int64_t delta = (int64_t)size - (int64_t)taken->block.size;
+    hg_peak_before(thread, delta);
     uint64_t now = event_time(thread);
     struct hg_block entry = {size, hg_locate_site(thread, frame, now), taken->block.birth};
     struct hg_counters *old = hg_sites_line(&thread->counters, taken->block.site);
@@ -207,18 +209,17 @@ void hg_recorder_resized(struct hg_thread *thread, const struct hg_frame *frame,
         if (old) leave_for_good(thread, old, taken, now);
         return;
     }
-    int64_t delta = (int64_t)size - (int64_t)taken->block.size;
-    hg_peak_before(delta);
     hg_peak_save(old);
     hg_peak_save(line);
     hg_sites_remove(old, taken->block.size);
     hg_add_own(&old->realloc_away, 1);
     hg_sites_add(thread, line, size);
     hg_add_own(from == to ? &line->realloc_in_place : &line->realloc_moved, 1);
+    bool is_alone = hg_peak_is_alone();
+    hg_recorder_count_departure(thread, taken->block.size, taken->usable, is_alone);
+    hg_recorder_count_arrival(thread, size, hg_recorder_usable(thread, to), is_alone);
     hg_peak_after(thread, delta, now);
-    hg_recorder_count_departure(thread, taken->block.size, taken->usable);
-    hg_recorder_count_arrival(thread, size, hg_recorder_usable(thread, to));
-    thread->last = (struct hg_last){(uintptr_t)to, identity(to, entry), line};
+    hg_recorder_remember(thread, to, identity(to, entry), line);
     hg_add_own(&thread->record->reallocs, 1);
     after_event(thread, taken->block.size + size, now);
 }

@@ -12,6 +12,7 @@
 #include "real.h"
 #include "thread.h"
 #include "usable.h"
+#include "visible.h"
 #include "walk.h"
 
 /* Whether an event can begin at once; if not, it takes hg_lifecycle_enter_slow(). */
@@ -97,21 +98,37 @@ HG_INLINE uint64_t hg_recorder_lived(uint64_t now_ns, uint32_t birth) {
     return birth == hg_clock_birth(now_ns) ? 0 : hg_recorder_ticks_since(birth, now_ns);
 }
 
-HG_INLINE void hg_recorder_count_arrival(struct hg_thread *thread, size_t size, size_t usable) {
+/* `is_alone`: there is no other thread; see peak.h. */
+HG_INLINE void hg_recorder_count_arrival(struct hg_thread *thread, size_t size, size_t usable,
+                                         bool is_alone) {
     struct hg_thread_record *record = thread->record;
-    hg_add_own(&record->allocations, 1);
-    hg_add_own(&record->bytes_allocated, size);
-    hg_add_own(&record->usable_allocated, usable);
-    hg_visible_arrival(hg_glance(&thread->visible), size);
+    hg_add_at_once(&record->allocations, 1);
+    hg_add_at_once(&record->bytes_allocated, size);
+    hg_add_at_once(&record->usable_allocated, usable);
+    if (is_alone) hg_visible_arrival(size);
 }
 
-HG_INLINE void hg_recorder_count_departure(struct hg_thread *thread, size_t size, size_t usable) {
+HG_INLINE void hg_recorder_count_departure(struct hg_thread *thread, size_t size, size_t usable,
+                                           bool is_alone) {
     struct hg_thread_record *record = thread->record;
-    hg_usable_fall(record);
-    hg_add_own(&record->frees, 1);
-    hg_add_own(&record->bytes_freed, size);
-    hg_add_own(&record->usable_freed, usable);
-    hg_visible_departure(hg_glance(&thread->visible), size);
+    if (is_alone) hg_usable_fall(record);
+    hg_add_at_once(&record->frees, 1);
+    hg_add_at_once(&record->bytes_freed, size);
+    hg_add_at_once(&record->usable_freed, usable);
+    if (is_alone) hg_visible_departure(size);
+}
+
+/* This thread allocated `block` last. A signal handler may allocate in between; then that was last, and
+ * nothing is said of either. */
+HG_INLINE void hg_recorder_remember(struct hg_thread *thread, void *block, uint64_t identity,
+                                    struct hg_counters *line) {
+    struct hg_last *last = &thread->last;
+    hg_store(&last->block, (uintptr_t)block);
+    hg_in_order();
+    hg_store(&last->identity, identity);
+    hg_store(&last->line, line);
+    hg_in_order();
+    if (HG_UNLIKELY(hg_load(&last->block) != (uintptr_t)block)) hg_store(&last->block, 0);
 }
 
 /* Whether `block` is what this thread allocated last; `identity` is its record in glibc's ledger, or
@@ -123,8 +140,8 @@ HG_INLINE bool hg_recorder_is_temporary(const struct hg_thread *thread, void *bl
 }
 
 HG_INLINE void hg_recorder_count_temporary(struct hg_thread *thread, struct hg_counters *line) {
-    hg_add_own(&line->temporary, 1);
-    hg_add_own(&thread->record->temporary, 1);
+    hg_add_at_once(&line->temporary, 1);
+    hg_add_at_once(&thread->record->temporary, 1);
     thread->last.block = 0;
 }
 

@@ -46,7 +46,7 @@ static void add_variance(uint64_t sum[2], const uint64_t more[2]) {
 static void arrive(struct hg_thread *thread, const struct share *share, uint64_t size) {
     const struct hg_weight *w = &share->weight;
     hg_peak_save(share->line);
-    if (share->line->usual_inverted != ~size) hg_sites_note_size(thread, share->line, size);
+    if (!hg_sites_is_usual(share->line, size)) hg_sites_note_size(thread, share->line, size);
     hg_add_own(&share->line->allocations, w->blocks);
     hg_add_own(&share->line->bytes_allocated, w->bytes);
     if (!share->samples) return;

@@ -4,7 +4,15 @@
  * A small block, a stack that the thread remembers, a record and a line that exist: then
  * an event is a few dozen instructions that call nothing, wait for nothing and cannot fail. It looks
  * at everything first and changes something only when nothing stands in the way; else it leaves all
- * as it is and says so, and the event takes the general way (recorder.h), which does the same. */
+ * as it is and says so, and the event takes the general way (recorder.h), which does the same.
+ *
+ * Above glibc the thread does not even say that it is in the recorder. A signal handler that allocates
+ * meanwhile has events like any other: each number here is moved by a single instruction, and what is
+ * made of several words is read, or looked at again, in an order in which a change is seen. Only if the
+ * handler makes a peak, or ends one, the block of the event that it interrupted may be missing from its
+ * site's share of that.
+ *
+ * `is_alone`: there is no other thread (see peak.h); for hooks above glibc a constant. */
 #ifndef HG_SHORT_WAY_H
 #define HG_SHORT_WAY_H
 
@@ -16,113 +24,123 @@
 #include "recorder.h"
 #include "sites.h"
 
-enum hg_short {
-    HG_SHORT_NO, /* nothing was done */
-    HG_SHORT_DONE,
-    HG_SHORT_RAISE, /* done, but for hg_peak_raise_again() */
-};
-
-/* Enter a block of a stack whose site and line are known, at the clock's time. `usable` is what the
- * allocator set aside; `shift` is the ledger's, a constant. */
-HG_INLINE enum hg_short hg_short_enter(struct hg_thread *thread, void *block, size_t size,
-                                       size_t usable, uint32_t shift, uint32_t site,
-                                       struct hg_counters *line) {
+/* Enter a block of a stack whose place is known, at the clock's time. `usable` is what the allocator set
+ * aside, `record` where it stands in the ledger, whose `shift` is a constant. False, here and below: nothing was done. */
+HG_INLINE bool hg_short_enter(struct hg_thread *thread, void *block, size_t size, size_t usable,
+                              uint32_t shift, uint64_t *record, struct hg_place place,
+                              bool is_alone) {
+    struct hg_counters *line = place.line;
     /* Blocks of no size do not raise the total, and may so end a rise: see hg_peak_before(). */
     uint64_t least = hg_ledger_least(shift) ? hg_ledger_least(shift) : 1;
-    if (HG_UNLIKELY(size - least >= HG_LEDGER_SMALL_LIMIT - least)) return HG_SHORT_NO;
-    const struct hg_ledger_view *view = hg_ledger_view(thread->views, shift, (uintptr_t)block);
-    if (HG_UNLIKELY(!hg_ledger_is_in_view(view, shift, (uintptr_t)block))) return HG_SHORT_NO;
-    uint64_t *record = hg_ledger_viewed(view, shift, (uintptr_t)block);
-    if (HG_UNLIKELY(hg_glance(record))) return HG_SHORT_NO;
-    if (HG_UNLIKELY(!hg_peak_is_own(thread, (int64_t)size))) return HG_SHORT_NO;
+    if (HG_UNLIKELY(size - least >= HG_LEDGER_SMALL_LIMIT - least)) return false;
+    if (HG_UNLIKELY(hg_glance(record))) return false;
+    if (HG_UNLIKELY(!is_alone && !hg_peak_is_own(thread, (int64_t)size))) return false;
     if (HG_UNLIKELY(!hg_sites_is_usual(line, size) && !hg_sites_note_quickly(line, size))) {
-        return HG_SHORT_NO;
+        return false;
     }
-    uint64_t word = hg_ledger_word(shift, (uintptr_t)block, size, thread->clock.birth, site);
+    uint64_t word = hg_ledger_word(shift, (uintptr_t)block, size, thread->clock.birth, place.site);
     hg_store(record, word);
     hg_peak_save(line);
     hg_sites_count(line, size);
-    hg_recorder_count_arrival(thread, size, usable);
-    thread->last = (struct hg_last){(uintptr_t)block, word, line};
-    return HG_LIKELY(hg_peak_rise(thread, size)) ? HG_SHORT_DONE : HG_SHORT_RAISE;
+    hg_recorder_count_arrival(thread, size, usable, is_alone);
+    if (!is_alone) hg_peak_move_own(thread, (int64_t)size);
+    hg_recorder_remember(thread, block, word, line);
+    hg_clock_serve(&thread->clock);
+    return true;
 }
 
 /* The real allocator returned `block` for `size` bytes. */
-HG_INLINE enum hg_short hg_short_arrive(struct hg_thread *thread, const struct hg_frame *frame,
-                                        void *block, size_t size, size_t usable, uint32_t shift) {
-    const struct hg_memory *m = hg_locate_quickly(thread, frame);
-    if (HG_UNLIKELY(!m || !hg_clock_serves(&thread->clock))) return HG_SHORT_NO;
+HG_INLINE bool hg_short_arrive(struct hg_thread *thread, const struct hg_frame *frame, void *block,
+                               size_t size, size_t usable, uint32_t shift, bool is_alone) {
+    const struct hg_ledger_view *view = hg_ledger_view(thread->views, shift, (uintptr_t)block);
+    if (HG_UNLIKELY(!hg_ledger_is_in_view(view, shift, (uintptr_t)block))) return false;
+    uint64_t *record = hg_ledger_viewed(view, shift, (uintptr_t)block);
+    __builtin_prefetch(record,
+                       1); /* a fresh block's is in no cache; meanwhile the stack is looked at */
+    const struct hg_memory *memory = hg_locate_quickly(thread, frame);
+    if (HG_UNLIKELY(!memory || !hg_clock_serves(&thread->clock))) return false;
+    struct hg_place place = hg_locate_place(memory, frame);
+    if (HG_UNLIKELY(!place.line)) return false;
 #ifdef HG_CHECK_WALKS
-    hg_locate_check(thread, frame, m->site, thread->clock.now);
+    uint64_t state = hg_load(&thread->state);
+    hg_thread_be(thread, HG_THREAD_IN_RECORDER, hg_frame_sp(frame));
+    hg_locate_check(thread, frame, place.site, thread->clock.now);
+    hg_store(&thread->state, state);
 #endif
-    enum hg_short way = hg_short_enter(thread, block, size, usable, shift, m->site, m->line);
-    if (HG_LIKELY(way != HG_SHORT_NO)) hg_clock_serve(&thread->clock);
-    return way;
+    return hg_short_enter(thread, block, size, usable, shift, record, place, is_alone);
 }
 
 /* ... which is glibc. */
-HG_INLINE enum hg_short hg_short_allocated(struct hg_thread *thread, const struct hg_frame *frame,
-                                           void *block, size_t size) {
+HG_INLINE bool hg_short_allocated(struct hg_thread *thread, const struct hg_frame *frame,
+                                  void *block, size_t size, bool is_alone) {
     size_t word = hg_real_size_word(block);
-    if (HG_UNLIKELY(hg_real_is_mmapped(word))) return HG_SHORT_NO;
+    if (HG_UNLIKELY(hg_real_is_mmapped(word))) return false;
     return hg_short_arrive(thread, frame, block, size, hg_real_usable_by(word),
-                           HG_LEDGER_USUAL_SHIFT);
+                           HG_LEDGER_USUAL_SHIFT, is_alone);
 }
 
 /* ... which is another. */
-HG_INLINE enum hg_short hg_short_allocated_other(struct hg_thread *thread,
-                                                 const struct hg_frame *frame, void *block,
-                                                 size_t size) {
+HG_INLINE bool hg_short_allocated_other(struct hg_thread *thread, const struct hg_frame *frame,
+                                        void *block, size_t size) {
     return hg_short_arrive(thread, frame, block, size, hg_recorder_usable_by(thread, block, size),
-                           HG_LEDGER_OTHER_SHIFT);
+                           HG_LEDGER_OTHER_SHIFT, hg_peak_is_alone());
 }
 
-/* The bucket of a block's lifetime, told by its record. */
-HG_INLINE uint32_t hg_short_lifetime(const struct hg_thread *thread, uint64_t word) {
-    if (HG_LIKELY((word & HG_LEDGER_BIRTH_MASK) == thread->clock.birth)) return 0;
-    return hg_sites_bucket(
-        hg_recorder_ticks_since(hg_ledger_unpack(word).birth, thread->clock.now));
+/* Note the lifetime of a block, told by its record, if it is nothing new to the line. */
+HG_INLINE bool hg_short_end_life(const struct hg_thread *thread, struct hg_counters *line,
+                                 uint64_t word) {
+    bool is_young = (word & HG_LEDGER_BIRTH_MASK) == thread->clock.birth;
+    if (HG_LIKELY(is_young && line->lifetime_bucket == 1)) return true;
+    uint64_t ticks =
+        is_young ? 0 : hg_recorder_ticks_since(hg_ledger_unpack(word).birth, thread->clock.now);
+    return hg_sites_end_life_quickly(line, hg_sites_bucket(ticks));
 }
 
 /* The line of a block that is about to be freed, by its record; NULL: there is none. If the block is
  * what the thread allocated last, `last` says so still; if only its address is, no longer. */
 HG_INLINE struct hg_counters *hg_short_line(struct hg_thread *thread, void *block, uint64_t word) {
-    if (thread->last.block == (uintptr_t)block) {
-        if (HG_LIKELY(thread->last.identity == word)) return thread->last.line;
-        thread->last.block = 0;
+    struct hg_counters *line = hg_glance(&thread->last.line);
+    hg_in_order(); /* a signal handler that allocates changes the block, too */
+    if (hg_glance(&thread->last.block) == (uintptr_t)block) {
+        if (HG_LIKELY(hg_glance(&thread->last.identity) == word)) return line;
+        hg_store(&thread->last.block, 0);
     }
     return hg_sites_line_at(&thread->counters, (uint32_t)(word >> HG_LEDGER_SITE_SHIFT));
 }
 
-/* `block` is about to be given to the real free; `shift` is the ledger's, a constant, and tells
- * glibc from others. False: nothing was done. */
-HG_INLINE bool hg_short_depart(struct hg_thread *thread, const struct hg_frame *frame, void *block,
-                               uint32_t shift) {
+/* Whether the total may fall by this thread's block of `size`. */
+HG_INLINE bool hg_short_may_fall(const struct hg_thread *thread, uint64_t size, bool is_alone) {
+    if (is_alone) return !hg_peak_falls(thread->record);
+    return hg_peak_is_own(thread, -(int64_t)size) && hg_peak_may_fall();
+}
+
+/* `block` is about to be given to the real free, by code at `pc`; `shift` is the ledger's, a constant,
+ * and tells glibc from others. */
+HG_INLINE bool hg_short_depart(struct hg_thread *thread, uintptr_t pc, void *block, uint32_t shift,
+                               bool is_alone) {
     const struct hg_ledger_view *view = hg_ledger_view(thread->views, shift, (uintptr_t)block);
     if (HG_UNLIKELY(!hg_ledger_is_in_view(view, shift, (uintptr_t)block))) return false;
     uint64_t *record = hg_ledger_viewed(view, shift, (uintptr_t)block), word = hg_glance(record);
-    if (HG_UNLIKELY(!word || hg_modules_is_loader(frame->pc))) return false;
+    if (HG_UNLIKELY(!word || hg_modules_is_loader(pc))) return false;
     if (HG_UNLIKELY(!hg_clock_serves(&thread->clock))) return false;
     bool is_glibc = shift == HG_LEDGER_USUAL_SHIFT;
     if (HG_UNLIKELY(!is_glibc && !hg_ledger_is_at(shift, (uintptr_t)block, word))) return false;
-    if (HG_UNLIKELY(is_glibc && hg_real_is_mmapped(hg_real_size_word(block)))) return false;
-    struct hg_counters *line = hg_short_line(thread, block, word);
+    size_t header = is_glibc ? hg_real_size_word(block) : 0;
+    if (HG_UNLIKELY(hg_real_is_mmapped(header))) return false;
     uint64_t size = word & (HG_LEDGER_SMALL_LIMIT - 1);
-    if (HG_UNLIKELY(!line || !hg_peak_is_own(thread, -(int64_t)size))) return false;
-    /* Closing a peak changes nothing that the general way would not, too. */
-    if (HG_UNLIKELY(!hg_peak_may_fall())) return false;
-    if (HG_UNLIKELY(!hg_sites_end_life_quickly(line, hg_short_lifetime(thread, word)))) {
-        return false;
-    }
-    size_t usable = is_glibc ? hg_real_usable_unmapped(hg_real_size_word(block))
-                             : hg_recorder_usable_by(thread, block, size);
+    if (HG_UNLIKELY(!hg_short_may_fall(thread, size, is_alone))) return false;
+    struct hg_counters *line = hg_short_line(thread, block, word);
+    if (HG_UNLIKELY(!line || !hg_short_end_life(thread, line, word))) return false;
+    size_t usable =
+        is_glibc ? hg_real_usable_unmapped(header) : hg_recorder_usable_by(thread, block, size);
     hg_store(record, 0);
     hg_peak_save(line);
     hg_sites_remove(line, size);
     hg_clock_serve(&thread->clock);
-    if (thread->last.block == (uintptr_t)block) hg_recorder_count_temporary(thread, line);
-    hg_recorder_count_departure(thread, size, usable);
-    hg_peak_fall(thread, size);
+    if (hg_glance(&thread->last.block) == (uintptr_t)block)
+        hg_recorder_count_temporary(thread, line);
+    hg_recorder_count_departure(thread, size, usable, is_alone);
+    if (!is_alone) hg_peak_move_own(thread, -(int64_t)size);
     return true;
 }
 

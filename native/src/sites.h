@@ -36,7 +36,7 @@ HG_INLINE void hg_sites_tally(uint32_t histogram, uint32_t bucket) {
     const uint32_t size = sizeof(struct hg_histogram);
     struct hg_histogram *counts =
         hg_table_sized_at(&g_sites_histograms, histogram, hg_table_shift(size), size);
-    hg_add_own(&counts->bucket[bucket], 1);
+    hg_add_at_once(&counts->bucket[bucket], 1);
 }
 
 /* A value outside the line's own bucket, or its first. */
@@ -55,28 +55,30 @@ HG_INLINE void hg_sites_note_size(struct hg_thread *thread, struct hg_counters *
     if (size > line->largest) hg_store(&line->largest, size);
     if (~size > line->smallest_inverted) hg_store(&line->smallest_inverted, ~size);
     if (HG_UNLIKELY(line->size_bucket != bucket + 1)) hg_sites_other_size(thread, line, bucket);
-    else hg_store(&line->usual_inverted, ~size);
+    else if (size <= UINT16_MAX) hg_store(&line->usual, (uint16_t)size);
 }
 
 /* Whether a size changes nothing but the counts. Most sites ask for one size, again and again. */
 HG_INLINE bool hg_sites_is_usual(const struct hg_counters *line, uint64_t size) {
-    return line->usual_inverted == ~size;
+    return line->usual == size && size;
 }
 
-/* Note a size that is nothing new to the line: between its smallest and its largest, and in its own
+/* Note a small size that is nothing new to the line: between its smallest and its largest, and in its own
  * bucket or one of a histogram that it has. False: nothing was done. */
 HG_INLINE bool hg_sites_note_quickly(struct hg_counters *line, uint64_t size) {
     uint32_t bucket = hg_sites_bucket(size);
     if (size > line->largest || ~size > line->smallest_inverted) return false;
-    if (HG_LIKELY(line->size_bucket == bucket + 1)) hg_store(&line->usual_inverted, ~size);
-    else if (line->size_histogram) hg_sites_tally(line->size_histogram, bucket);
+    /* Also if the bucket is its own, where nobody looks at the histogram: sizes that vary, vary
+     * unforeseeably. */
+    if (line->size_histogram) hg_sites_tally(line->size_histogram, bucket);
+    else if (HG_LIKELY(line->size_bucket == bucket + 1)) hg_store(&line->usual, (uint16_t)size);
     else return false;
     return true;
 }
 
 HG_INLINE void hg_sites_count(struct hg_counters *line, uint64_t size) {
-    hg_add_own(&line->allocations, 1);
-    hg_add_own(&line->bytes_allocated, size);
+    hg_add_at_once(&line->allocations, 1);
+    hg_add_at_once(&line->bytes_allocated, size);
 }
 
 /* A block of `size` came to this line; call after hg_peak_save(). */
@@ -87,8 +89,8 @@ HG_INLINE void hg_sites_add(struct hg_thread *thread, struct hg_counters *line, 
 
 /* A block of `size` left this line; call after hg_peak_save(). */
 HG_INLINE void hg_sites_remove(struct hg_counters *line, uint64_t size) {
-    hg_add_own(&line->frees, 1);
-    hg_add_own(&line->bytes_freed, size);
+    hg_add_at_once(&line->frees, 1);
+    hg_add_at_once(&line->bytes_freed, size);
 }
 
 /* Note a lifetime that is nothing new to the line. False: nothing was done. */

@@ -2,7 +2,9 @@
 
 #include "arena.h"
 #include "clock.h"
+#include "mode.h"
 #include "options.h"
+#include "peak.h"
 #include "pmem.h"
 #include "recording.h"
 #include "site_sums.h"
@@ -276,6 +278,7 @@ static void renew_visible(void) {
  * was had. */
 static struct hg_point add_point_locked(const struct hg_thread *thread, uint64_t now_ns) {
     if (thread) renew_visible();
+    if (thread && thread->record && !hg_mode_is_light()) hg_peak_settle(thread);
     if (now_ns > g_snapshots.last) g_snapshots.last = now_ns;
     struct hg_point totals = hg_timeline_totals(g_snapshots.last);
     hg_timeline_add(&totals);

@@ -84,7 +84,7 @@ static void fall_alone(struct hg_thread *thread) {
     }
     if (is_higher || g_header->peak_rising) {
         hg_store(&g_header->peak_rising, 0);
-        hg_store(&g_header->peak_epoch, g_header->peak_epoch + 1);
+        hg_peak_next_epoch();
     }
     bound_alone(&thread->tally);
 }

@@ -86,7 +86,7 @@ int64_t hg_threads_unflushed(void) {
     int64_t sum = 0;
     for (uint32_t i = 0, n = hg_load(&g_header->shards); i < n; i++) {
         struct hg_thread *slot = hg_load_acquire(&g_threads.slots[i]);
-        if (slot) sum += hg_load(&hg_load_acquire(&slot->record)->unflushed);
+        if (slot) sum += hg_peak_held(hg_load_acquire(&slot->record));
     }
     return sum;
 }
@@ -200,9 +200,9 @@ struct hg_thread *hg_threads_attach(void) {
     struct hg_thread *first = hg_load_acquire(&g_threads.slots[0]);
     if (first && hg_mode_is_light()) hg_tally_go_threaded(first);
     else if (first) {
-        hg_store(&first->visible, &first->unseen);
         hg_usable_go_threaded(first);
-        hg_peak_go_threaded(hg_load_acquire(&first->record));
+        hg_peak_go_threaded(first);
+        hg_mode_share();
     }
 
     struct hg_thread_record *record = new_record(name);
@@ -212,7 +212,6 @@ struct hg_thread *hg_threads_attach(void) {
         tls_thread = &g_refused_thread;
         return NULL;
     }
-    slot->visible = first ? &slot->unseen : &g_visible;
     record->shard = slot->shard_number;
     hg_store_release(&record->tid, tid);
     move_slot(slot, record);

@@ -14,7 +14,6 @@
 #include "table.h"
 #include "tally.h"
 #include "transcript.h"
-#include "visible.h"
 #include "walk.h"
 
 #define HG_MAX_SHARDS 65536u
@@ -40,7 +39,6 @@ struct hg_last {
 struct hg_thread {
     uint64_t state;
     struct hg_thread_record *record;
-    struct hg_visible *visible; /* where its events are counted for a debugger */
     struct hg_thread_clock clock;
     struct hg_last last;
     struct hg_table counters;
@@ -54,7 +52,6 @@ struct hg_thread {
     int64_t usable_shared; /* usable.c: bytes in use that the shared total knows of */
     uint64_t shared_since; /* peak.c: when this thread began to count its shared events */
     uint32_t shared_events;
-    struct hg_visible unseen; /* of a thread among others */
     struct hg_ledger_view views[HG_LEDGER_VIEWS];
     struct hg_recall recall;
     struct hg_walker walker;

@@ -2,6 +2,7 @@
 
 #include "arena.h"
 #include "mode.h"
+#include "peak.h"
 #include "recording.h"
 #include "thread.h"
 
@@ -20,6 +21,8 @@ struct hg_point hg_timeline_totals(uint64_t now_ns) {
     int64_t blocks = (int64_t)(t.allocations - t.frees);
     int64_t usable = (int64_t)(t.usable_allocated - t.usable_freed);
     int64_t live = hg_mode_is_light() ? usable : requested;
+    int64_t peak = (int64_t)hg_load(&g_header->peak_bytes);
+    bool is_peak = !hg_mode_is_light() && hg_peak_is_alone() && live > peak; /* not noted yet */
     return (struct hg_point){
         .time = now_ns,
         /* Threads are read one after the other: a block may be seen freed but not allocated. */
@@ -27,7 +30,7 @@ struct hg_point hg_timeline_totals(uint64_t now_ns) {
         .live_blocks = blocks > 0 ? (uint64_t)blocks : 0,
         .allocations = t.allocations,
         .bytes_allocated = t.bytes_allocated,
-        .peak_bytes = hg_load(&g_header->peak_bytes),
+        .peak_bytes = (uint64_t)(is_peak ? live : peak),
         .usable_bytes = usable > 0 ? (uint64_t)usable : 0,
     };
 }

@@ -25,7 +25,7 @@ HG_INLINE int64_t hg_usable_of(const struct hg_thread_record *record) {
     return (int64_t)(hg_glance(&record->usable_allocated) - hg_glance(&record->usable_freed));
 }
 
-/* Before a thread counts that a block goes. */
+/* Before the only thread counts that a block goes. */
 HG_INLINE void hg_usable_fall(const struct hg_thread_record *record) {
     int64_t in_use = hg_usable_of(record);
     if (HG_LIKELY(in_use <= hg_glance(&g_usable_high))) return;

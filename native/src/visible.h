@@ -23,15 +23,15 @@ void hg_visible_start(void);
 /* As they are now, of all threads. */
 void hg_visible_renew(const struct hg_totals *totals);
 
-/* `v` is g_visible for the only thread there is, and nobody's for all others. */
-HG_INLINE void hg_visible_arrival(struct hg_visible *v, uint64_t size) {
-    hg_add_own(&v->allocs, 1);
-    hg_add_own(&v->allocated_bytes, size);
+/* By the only thread there is. */
+HG_INLINE void hg_visible_arrival(uint64_t size) {
+    hg_add_at_once(&g_visible.allocs, 1);
+    hg_add_at_once(&g_visible.allocated_bytes, size);
 }
 
-HG_INLINE void hg_visible_departure(struct hg_visible *v, uint64_t size) {
-    hg_add_own(&v->frees, 1);
-    hg_add_own(&v->freed_bytes, size);
+HG_INLINE void hg_visible_departure(uint64_t size) {
+    hg_add_at_once(&g_visible.frees, 1);
+    hg_add_at_once(&g_visible.freed_bytes, size);
 }
 
 #endif

@@ -71,7 +71,7 @@ static void missed_frees(void) {
     CHECK_EQUAL(thread->record->losses[HG_LOSS_MISSED_FREE], 2);
     CHECK_EQUAL(thread->record->frees, 2);
     CHECK_EQUAL(thread->record->bytes_freed, 200100);
-    CHECK_EQUAL(g_header->live_flushed + thread->record->unflushed, 300);
+    CHECK_EQUAL(g_header->live_flushed + hg_threads_unflushed(), 300);
     reader_open(&reader, recording_path());
     struct blocks blocks = reader_blocks(&reader);
     CHECK_EQUAL(blocks.count, 1);
@@ -217,7 +217,7 @@ static void check_full(struct hg_thread *thread, uint64_t allocations, uint64_t 
     CHECK_EQUAL(left, record->frees);
     CHECK_EQUAL(blocks.count, arrived - left);
     CHECK_EQUAL(block_bytes, live_bytes);
-    CHECK_EQUAL(reader.header.live_flushed + record->unflushed, live_bytes);
+    CHECK_EQUAL(reader.header.live_flushed + hg_peak_held(record), live_bytes);
     CHECK_EQUAL(
         arrived + record->losses[HG_LOSS_LEDGER_FULL] + record->losses[HG_LOSS_COUNTERS_FULL],
         allocations);

@@ -225,9 +225,7 @@ def _at_peak(image: Image, counters: Records) -> tuple[NDArray[np.int64], NDArra
     blocks = signed(counters["allocations"] - counters["frees"])
     bytes_ = signed(counters["bytes_allocated"] - counters["bytes_freed"])
     header = image.header
-    # Where sampling, a peak is noted when the total falls from it.
-    is_higher = header.flags & schema.FLAG_USABLE and Sums(image).live_bytes > header.peak_bytes
-    if header.peak_rising or is_higher:
+    if header.peak_rising or Sums(image).is_above_noted_peak:
         return blocks, bytes_
     changed = counters["epoch"] == header.peak_epoch
     return (

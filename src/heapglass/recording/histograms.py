@@ -55,6 +55,7 @@ def _counts(
     counts = np.zeros(schema.BUCKETS, np.int64)
     others = np.zeros(len(values), np.int64)
     for lines, rows in stored.of(np.flatnonzero(has_values)):
+        rows[np.arange(len(lines)), bucket[lines] - 1] = 0  # means nothing: see below
         counts += scaled(rows, scale[lines, None]).sum(axis=0)
         others[lines] = rows.sum(axis=1)
     # A line that changes while it is read may be one value behind its histogram.

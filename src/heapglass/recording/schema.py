@@ -10,7 +10,7 @@ from __future__ import annotations
 from heapglass.recording.layout import Bytes, Layout, Nested, Number, Numbers
 
 MAGIC = 0x0A736C6770616568
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 
 PAGE = 4096
 STEP = 65536
@@ -208,7 +208,7 @@ class Counters(Layout):
     epoch = _u32()
     size_bucket = _u8()
     lifetime_bucket = _u8()
-    reserved0 = _u16()
+    usual = _u16()
     temporary = _u64()
     largest = _u64()
     smallest_inverted = _u64()
@@ -217,8 +217,7 @@ class Counters(Layout):
     realloc_away = _u64()
     size_histogram = _u32()
     lifetime_histogram = _u32()
-    usual_inverted = Number("Q")
-    reserved1 = Number("Q")
+    reserved = Numbers("Q", 2)
 
 
 class Samples(Layout):
@@ -381,4 +380,5 @@ HEADER_SIZES = {
     1: Header.FIELDS["mode"].offset,
     2: Header.FIELDS["marks"].offset,
     3: Header.SIZE,
+    4: Header.SIZE,
 }

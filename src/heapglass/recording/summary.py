@@ -65,7 +65,7 @@ def totals(image: Image) -> Totals:
         live_blocks=sums.live_blocks,
         live_bytes=sums.live_bytes,
         peak_bytes=sums.peak_bytes,
-        peak_time_ns=image.header.peak_ns,
+        peak_time_ns=sums.peak_ns,
         temporary=sums.temporary,
         reallocs=sums.reallocs,
         usable_live_bytes=sums.usable_live_bytes,
