@@ -9,6 +9,7 @@ from operator import attrgetter
 
 import numpy as np
 
+from heapglass.analysis.blocks import block_weights
 from heapglass.analysis.stacks import responsible_frame
 from heapglass.export import tables
 from heapglass.export.changes import iterate_changes
@@ -139,6 +140,7 @@ def make_blocks(extract: Extract) -> tables.Blocks:
         blocks.site,
         blocks.birth_ns,
         blocks.sample_bytes,
+        block_weights(blocks),
     )
     return table if extract.is_whole else table.take(np.isin(table.site, extract.sites.id))
 
@@ -176,7 +178,11 @@ def make_snapshots(extract: Extract) -> tables.Changes:
 def make_threads(extract: Extract) -> tables.Threads:
     threads = extract.heap.threads
     counters = {name: _ints(map(attrgetter(name), threads)) for name in _THREADS}
-    return tables.Threads(name=_texts(thread.name for thread in threads), **counters)
+    return tables.Threads(
+        name=_texts(thread.name for thread in threads),
+        temporary=_ints(_known(thread.temporary) for thread in threads),
+        **counters,
+    )
 
 
 _THREADS = (
@@ -187,7 +193,7 @@ _THREADS = (
     "frees",
     "bytes_allocated",
     "bytes_freed",
-    "temporary",
+    "net_bytes",
 )
 
 

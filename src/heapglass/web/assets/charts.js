@@ -77,7 +77,7 @@ function makeThread(thread, duration) {
     formatSize(thread.bytes_freed),
     formatCount(thread.allocations),
     formatCount(thread.frees),
-    formatShare(thread.temporary, thread.allocations),
+    thread.temporary === null ? "–" : formatShare(thread.temporary, thread.allocations),
   ];
   const tid = makeElement("span", {class: "quiet"}, `  ${thread.tid}`);
   const bar = makeElement("div", {class: "life", title, role: "img", "aria-label": title}, life);
