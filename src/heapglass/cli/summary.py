@@ -57,6 +57,7 @@ examples:
 
 _TWO_COLUMNS_FROM = 120
 _MARKS_SHOWN = 20
+_LEAST_PERCENT = 0.05  # that an error is shown of
 _MARK_INDENT = 13
 _TITLES = {
     Remainder.LIVE: "Live now",
@@ -168,8 +169,8 @@ def _churn(screen: Screen, view: SummaryView) -> str:
     if not totals.allocations or "temporary" in view.absent:
         return ""
     temporary = format_share(totals.temporary, totals.allocations)
-    if view.errors.temporary:
-        error = 100 * view.errors.temporary / totals.allocations
+    error = 100 * view.errors.temporary / totals.allocations
+    if error >= _LEAST_PERCENT:
         temporary += f" {screen.glyphs.error}{error:.1f}"
     reallocs = f"{format_compact(totals.reallocs)} realloc{'' if totals.reallocs == 1 else 's'}"
     return f"{temporary} temporary, {reallocs}"

@@ -10,6 +10,7 @@ from operator import attrgetter
 import numpy as np
 
 from heapglass.analysis.blocks import block_weights
+from heapglass.analysis.counters import sum_counters
 from heapglass.analysis.stacks import responsible_frame
 from heapglass.export import tables
 from heapglass.export.changes import iterate_changes
@@ -36,6 +37,7 @@ def make_totals(extract: Extract) -> tables.Totals:
         live_unit=_texts([totals.live_unit.value]),
         peak_error_bytes=_ints([heap.losses.peak_error_bytes]),
         usable_peak_bytes=_ints([_known(totals.usable_peak_bytes)]),
+        temporary_error=np.array([sum_counters(heap.sites()).errors.temporary]),
         **{name: _ints([getattr(totals, name)]) for name in _TOTALS},
     )
 

@@ -41,6 +41,7 @@ class Totals(Table):
     reallocs: I64
     usable_live_bytes: I64
     usable_peak_bytes: I64  # -1 when not known
+    temporary_error: F64
 
 
 @dataclass(frozen=True, slots=True, repr=False)
