@@ -45,7 +45,8 @@ static void print_signed(struct hg_printer *out, int64_t value) {
     hg_print_decimal(out, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
-static void print_text_stack(struct hg_printer *out, const struct hg_live_stack *stack) {
+static void print_text_stack(struct hg_printer *out, const struct hg_live_stack *stack,
+                             bool has_errors) {
     struct hg_node node;
     for (uint32_t at = stack->node; at; at = node.parent) {
         node = hg_stacks_node(at);
@@ -58,10 +59,15 @@ static void print_text_stack(struct hg_printer *out, const struct hg_live_stack 
     print_signed(out, stack->frees);
     hg_print_text(out, " total_size = ");
     print_signed(out, stack->bytes);
+    if (has_errors) {
+        hg_print_text(out, " +-");
+        hg_print_decimal(out, hg_estimate_bytes_error(&stack->variance));
+    }
     hg_print_text(out, "\n\n");
 }
 
-static void print_json_stack(struct hg_printer *out, const struct hg_live_stack *stack) {
+static void print_json_stack(struct hg_printer *out, const struct hg_live_stack *stack,
+                             bool has_errors) {
     struct hg_node node;
     hg_print_text(out, "    {\n      \"bt\": [");
     for (uint32_t at = stack->node; at; at = node.parent) {
@@ -78,6 +84,10 @@ static void print_json_stack(struct hg_printer *out, const struct hg_live_stack 
     hg_size_print(out, stack->bytes < 0 ? -(uint64_t)stack->bytes : (uint64_t)stack->bytes);
     hg_print_text(out, "\",\n      \"size\": ");
     print_signed(out, stack->bytes);
+    if (has_errors) {
+        hg_print_text(out, ",\n      \"size_error\": ");
+        hg_print_decimal(out, hg_estimate_bytes_error(&stack->variance));
+    }
     hg_print_text(out, "\n    }");
 }
 
@@ -93,12 +103,22 @@ static uint32_t print_stacks(struct hg_printer *out, const struct hg_live_table 
                              uint64_t most) {
     uint32_t i = 0;
     for (; i < table->count && i < most && !is_nearly_full(out); i++) {
-        print_text_stack(out, &table->stacks[i]);
+        print_text_stack(out, &table->stacks[i], table->has_errors);
     }
     return i;
 }
 
+static void print_sampled(struct hg_printer *out, const struct hg_live_table *table) {
+    hg_print_char(out, '(');
+    hg_estimate_print_interval(out);
+    hg_print_text(out, table->has_errors
+                           ? ": these are estimates, standard errors stand behind +-)\n\n"
+                           : ": these are estimates, and since a reset their errors are not"
+                             " known)\n\n");
+}
+
 static void print_text(struct hg_printer *out, const struct hg_live_table *table, uint64_t most) {
+    if (table->has_samples) print_sampled(out, table);
     uint32_t shown = print_stacks(out, table, most);
     if (!table->count) say(out, "(nothing was allocated or freed yet, or since the last reset)");
     if (shown == most || shown == table->count) return;
@@ -117,10 +137,12 @@ static void print_json(struct hg_printer *out, const struct hg_live_table *table
     hg_print_decimal(out, HEAPGLASS_VERSION_PATCH);
     hg_print_text(out, "\",\n  \"estimated\": ");
     hg_print_text(out, table->has_samples ? "true" : "false");
+    hg_print_text(out, ",\n  \"sample_bytes\": ");
+    hg_print_decimal(out, hg_load(&g_header->sample_bytes));
     hg_print_text(out, ",\n  \"allocs\": [");
     for (; shown < table->count && !is_nearly_full(out); shown++) {
         hg_print_text(out, shown ? ",\n" : "\n");
-        print_json_stack(out, &table->stacks[shown]);
+        print_json_stack(out, &table->stacks[shown], table->has_errors);
     }
     hg_print_text(out, "\n  ],\n  \"allocation_stacks\": ");
     hg_print_decimal(out, table->count);
@@ -146,6 +168,7 @@ static void print_summary(struct hg_printer *out, const struct hg_live_table *ta
     hg_print_text(out, "recording = ");
     hg_print_text(out, mode < 4 ? modes[mode] : "");
     hg_print_text(out, hg_load(&g_header->ladder) ? ", incomplete: no room\n" : "\n");
+    if (table->has_samples) print_number(out, "sample_bytes = ", hg_load(&g_header->sample_bytes));
     print_number(out, "allocations = ", totals.allocations);
     print_number(out, "bytes_allocated = ", totals.bytes_allocated);
     print_number(out, "live_blocks = ", totals.live_blocks);

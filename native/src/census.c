@@ -24,19 +24,20 @@ static uint32_t age_class(uint64_t age_ns) {
     return class;
 }
 
-static uint64_t blocks_of(struct hg_census *census, struct hg_block block) {
-    uint32_t shift = hg_mode_is_light() ? hg_stacks_sample_shift(block.site) : 0;
-    if (!shift) return HG_BLOCK_FRACTION;
-    census->has_samples = true;
-    return hg_weight_of(block.size, shift).blocks;
-}
-
 static void see(void *to, struct hg_block block) {
     struct count *count = to;
-    uint64_t blocks = blocks_of(count->census, block);
-    uint64_t age = hg_recorder_ticks_since(block.birth, count->now) << HG_TICK_SHIFT;
-    count->census->sizes[size_class(block.size)] += blocks;
-    count->census->ages[age_class(age)] += blocks;
+    struct hg_census *census = count->census;
+    uint64_t age_ns = hg_recorder_ticks_since(block.birth, count->now) << HG_TICK_SHIFT;
+    uint32_t size = size_class(block.size), age = age_class(age_ns);
+    uint32_t shift = hg_mode_is_light() ? hg_stacks_sample_shift(block.site) : 0;
+    uint64_t blocks = shift ? hg_weight_of(block.size, shift).blocks : HG_BLOCK_FRACTION;
+    census->sizes[size] += blocks;
+    census->ages[age] += blocks;
+    if (!shift) return;
+    struct hg_variance variance = hg_estimate_of_block(block.size, shift);
+    hg_estimate_add(&census->size_variances[size], &variance);
+    hg_estimate_add(&census->age_variances[age], &variance);
+    census->has_samples = true;
 }
 
 void hg_census_take(struct hg_census *census, uint64_t now_ns) {

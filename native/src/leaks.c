@@ -1,5 +1,6 @@
 #include "leaks.h"
 
+#include "estimate.h"
 #include "options.h"
 #include "say.h"
 #include "site_sums.h"
@@ -27,6 +28,7 @@ struct report {
     struct hg_source *sources;
     uint32_t count;
     uint64_t bytes, blocks;
+    struct hg_variance variance;
     bool has_samples;
 };
 
@@ -38,14 +40,28 @@ static void add_source(struct report *report, uint32_t site) {
         (struct hg_source){.site = site, .live = live, .blocks = blocks};
     report->bytes += live;
     report->blocks += blocks;
+    struct hg_variance variance = hg_estimate_of_site(site);
+    hg_estimate_add(&report->variance, &variance);
     report->has_samples |= hg_stacks_sample_shift(site) != 0;
 }
 
-static void print_amount(struct hg_printer *printer, uint64_t bytes, uint64_t blocks) {
-    hg_print_decimal(printer, bytes);
-    hg_print_text(printer, bytes == 1 ? " byte in " : " bytes in ");
-    hg_print_decimal(printer, blocks);
-    hg_print_text(printer, blocks == 1 ? " block" : " blocks");
+static void print_estimate(struct hg_printer *printer, uint64_t value, uint64_t error,
+                           const char *noun) {
+    hg_print_decimal(printer, value);
+    if (error) {
+        hg_print_text(printer, " +-");
+        hg_print_decimal(printer, error);
+    }
+    hg_print_char(printer, ' ');
+    hg_print_text(printer, noun);
+    if (value != 1) hg_print_char(printer, 's');
+}
+
+static void print_amount(struct hg_printer *printer, uint64_t bytes, uint64_t blocks,
+                         const struct hg_variance *variance) {
+    print_estimate(printer, bytes, hg_estimate_bytes_error(variance), "byte");
+    hg_print_text(printer, " in ");
+    print_estimate(printer, blocks, hg_estimate_blocks_error(variance), "block");
 }
 
 static void print_count(struct hg_printer *printer, uint64_t count, const char *noun) {
@@ -57,7 +73,11 @@ static void print_count(struct hg_printer *printer, uint64_t count, const char *
 
 /* What makes the numbers less than they seem. */
 static void print_caveats(struct hg_printer *printer, const struct report *report) {
-    if (report->has_samples) hg_print_text(printer, "(sampled: these are estimates)\n");
+    if (report->has_samples) {
+        hg_print_char(printer, '(');
+        hg_estimate_print_interval(printer);
+        hg_print_text(printer, ": these are estimates, standard errors stand behind +-)\n");
+    }
     if (hg_load(&g_header->paused_ns) || hg_load(&g_header->paused_since))
         hg_print_text(printer, "(recording was paused: blocks from then are missing)\n");
     if (hg_load(&g_header->ladder))
@@ -70,7 +90,7 @@ static void print_head(struct hg_printer *printer, const struct report *report) 
     hg_print_text(printer, " (pid ");
     hg_print_decimal(printer, g_leaks.who->pid);
     hg_print_text(printer, "): ");
-    print_amount(printer, report->bytes, report->blocks);
+    print_amount(printer, report->bytes, report->blocks, &report->variance);
     if (report->count) {
         hg_print_text(printer, " from ");
         print_count(printer, report->count, "source");
@@ -81,13 +101,16 @@ static void print_head(struct hg_printer *printer, const struct report *report) 
 
 static void print_rest(struct hg_printer *printer, const struct report *report) {
     uint64_t bytes = 0, blocks = 0;
+    struct hg_variance sum = {0};
     if (report->count <= MOST_SOURCES) return;
     for (uint32_t i = MOST_SOURCES; i < report->count; i++) {
         bytes += report->sources[i].live;
         blocks += report->sources[i].blocks;
+        struct hg_variance variance = hg_estimate_of_site(report->sources[i].site);
+        hg_estimate_add(&sum, &variance);
     }
     hg_print_text(printer, "\nand ");
-    print_amount(printer, bytes, blocks);
+    print_amount(printer, bytes, blocks, &sum);
     hg_print_text(printer, " from ");
     print_count(printer, report->count - MOST_SOURCES, "further source");
     hg_print_text(printer, ", not shown\n");
@@ -98,8 +121,9 @@ static void print_report(struct hg_printer *printer, void *context) {
     print_head(printer, report);
     for (uint32_t i = 0; i < report->count && i < MOST_SOURCES && !printer->failed; i++) {
         const struct hg_source *source = &report->sources[i];
+        struct hg_variance variance = hg_estimate_of_site(source->site);
         hg_print_char(printer, '\n');
-        print_amount(printer, source->live, source->blocks);
+        print_amount(printer, source->live, source->blocks, &variance);
         hg_print_text(printer, " {");
         hg_print_hex_padded(printer, hg_sources_hash(source->site), 16, '0');
         hg_print_text(printer, "}\n");

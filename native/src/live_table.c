@@ -79,6 +79,7 @@ static bool read_site(uint32_t site, bool is_sampled, struct hg_live_stack *out)
         .frees = (int64_t)(now.frees - then->frees),
         .bytes = (int64_t)(now.bytes_allocated - then->bytes_allocated) -
                  (int64_t)(now.bytes_freed - then->bytes_freed),
+        .variance = is_sampled ? hg_estimate_of_site(site) : (struct hg_variance){0},
     };
     /* A block may be seen freed by one thread and not yet allocated by another. */
     if (!g_baseline.sums && out->bytes < 0) out->bytes = 0;
@@ -95,6 +96,7 @@ static uint32_t merge(struct hg_live_stack *stacks, uint32_t count) {
             last->allocations += stacks[i].allocations;
             last->frees += stacks[i].frees;
             last->bytes += stacks[i].bytes;
+            hg_estimate_add(&last->variance, &stacks[i].variance);
         } else {
             stacks[kept++] = stacks[i];
         }
@@ -113,6 +115,7 @@ bool hg_live_table_take(struct hg_live_table *table) {
         table->has_samples |= is_sampled;
         table->count++;
     }
+    table->has_errors = table->has_samples && !g_baseline.sums;
     if (table->has_samples) table->count = merge(table->stacks, table->count);
     sort(table->stacks, table->count, is_larger);
     return true;

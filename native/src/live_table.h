@@ -4,12 +4,14 @@
 #define HG_LIVE_TABLE_H
 
 #include "base.h"
+#include "estimate.h"
 
 /* Since a reset more may be freed than allocated: what was there before. */
 struct hg_live_stack {
     uint32_t node; /* the innermost frame */
     int64_t allocations, frees;
-    int64_t bytes; /* live */
+    int64_t bytes;               /* live */
+    struct hg_variance variance; /* of what is live; not known since a reset */
 };
 
 struct hg_live_table {
@@ -17,6 +19,7 @@ struct hg_live_table {
     uint32_t count;
     size_t mapped;
     bool has_samples; /* some of it is estimated */
+    bool has_errors;  /* and how well is known */
 };
 
 /* False: no memory. */

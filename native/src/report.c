@@ -18,6 +18,7 @@
 
 #define REPORT_BYTES 4096u /* PIPE_BUF: a pipe takes it whole or not at all */
 #define BAR 40u
+#define ERROR_WIDTH 9u
 #define PATIENCE_NS 200000000u
 #define DAY 86400u
 
@@ -97,7 +98,11 @@ static void print_head(struct hg_printer *out, const struct hg_point *totals) {
 
 /* What a report must not keep to itself. */
 static void print_caveats(struct hg_printer *out, const struct hg_census *census) {
-    if (census->has_samples) hg_print_text(out, "(recording is sampled: the bars are estimates)\n");
+    if (census->has_samples) {
+        hg_print_text(out, "(recording is ");
+        hg_estimate_print_interval(out);
+        hg_print_text(out, ": the bars are estimates, with their standard errors behind +-)\n");
+    }
     if (hg_load(&g_header->paused_since)) hg_print_text(out, "(recording is paused)\n");
     if (hg_load(&g_header->ladder)) {
         hg_print_text(out, "(recording is incomplete: disk or memory is full)\n");
@@ -122,18 +127,33 @@ static uint64_t scale_of(const uint64_t *counts, uint32_t count) {
     return (most + BAR - 1) / BAR;
 }
 
-static void print_histogram(struct hg_printer *out, const char *title, const char *const *labels,
-                            const uint64_t *counts, uint32_t count) {
-    uint64_t scale = scale_of(counts, count);
+struct histogram {
+    const char *title, *const *labels;
+    const uint64_t *counts;
+    const struct hg_variance *variances; /* NULL: all is exact */
+    uint32_t count;
+};
+
+/* As wide whatever it is, so that bars begin below each other. */
+static void print_error(struct hg_printer *out, const struct hg_variance *variance) {
+    uint64_t error = hg_estimate_blocks_error(variance);
+    hg_print_text(out, error ? " +-" : "   ");
+    if (error) print_grouped(out, error, ERROR_WIDTH);
+    else hg_print_repeated(out, ' ', ERROR_WIDTH);
+}
+
+static void print_histogram(struct hg_printer *out, const struct histogram *histogram) {
+    uint64_t scale = scale_of(histogram->counts, histogram->count);
     hg_print_text(out, "\nCurrent allocations by ");
-    hg_print_text(out, title);
+    hg_print_text(out, histogram->title);
     hg_print_text(out, ": ( # = ");
     print_grouped(out, scale, 0);
     hg_print_text(out, " current allocations)\n");
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t blocks = whole(counts[i]);
-        hg_print_text(out, labels[i]);
+    for (uint32_t i = 0; i < histogram->count; i++) {
+        uint64_t blocks = whole(histogram->counts[i]);
+        hg_print_text(out, histogram->labels[i]);
         print_grouped(out, blocks, 14);
+        if (blocks && histogram->variances) print_error(out, &histogram->variances[i]);
         if (blocks) hg_print_char(out, ' ');
         hg_print_repeated(out, '#', (uint32_t)((blocks + scale - 1) / scale));
         hg_print_char(out, '\n');
@@ -156,8 +176,13 @@ static void print_report(struct hg_printer *out) {
     hg_census_take(&census, now);
     print_head(out, &totals);
     print_caveats(out, &census);
-    print_histogram(out, "size", sizes, census.sizes, HG_CENSUS_SIZES);
-    print_histogram(out, "age", ages, census.ages, HG_CENSUS_AGES);
+    bool is_exact = !census.has_samples;
+    struct histogram by_size = {"size", sizes, census.sizes,
+                                is_exact ? NULL : census.size_variances, HG_CENSUS_SIZES};
+    struct histogram by_age = {"age", ages, census.ages, is_exact ? NULL : census.age_variances,
+                               HG_CENSUS_AGES};
+    print_histogram(out, &by_size);
+    print_histogram(out, &by_age);
     hg_print_char(out, '\n');
 }
 

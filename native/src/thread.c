@@ -41,6 +41,11 @@ struct hg_table *hg_threads_shard(uint32_t number) {
     return slot ? &slot->counters : NULL;
 }
 
+const struct hg_samples *hg_threads_samples(uint32_t number, uint32_t site) {
+    struct hg_thread *slot = hg_load_acquire(&g_threads.slots[number]);
+    return slot ? hg_table_find(&slot->samples, site) : NULL;
+}
+
 static struct hg_totals totals_of(const struct hg_thread_record *r) {
     return (struct hg_totals){
         hg_load(&r->allocations),      hg_load(&r->frees),

@@ -93,6 +93,8 @@ int64_t hg_threads_unflushed(void);
 
 /* The counters of shard `number`, or NULL. Numbers go up to header.shards. */
 struct hg_table *hg_threads_shard(uint32_t number);
+/* What stands beside its line of this site, or NULL. */
+const struct hg_samples *hg_threads_samples(uint32_t number, uint32_t site);
 
 /* What all threads' walkers have counted, also those of threads that have ended. */
 void hg_threads_publish_all(void);

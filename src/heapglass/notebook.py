@@ -50,7 +50,9 @@ class Heap:
         totals, state = self._source.totals, self.process.state.value
         live = f"{format_size(totals.live_bytes)} in {format_count(totals.live_blocks)} blocks"
         peak = format_size(totals.peak_bytes)
-        return f"<heapglass.Heap {self.name}: {state}, live {live}, peak {peak}>"
+        interval = self.recorder.sample_bytes
+        sampled = f", sampled once in {format_size(interval)}" if interval else ""
+        return f"<heapglass.Heap {self.name}: {state}, live {live}, peak {peak}{sampled}>"
 
     @property
     def name(self) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_AMOUNT = r"(\d+) bytes? in (\d+) blocks?"
+_ERROR = r"(?: \+-(\d+))?"
+_AMOUNT = rf"(\d+){_ERROR} bytes? in (\d+){_ERROR} blocks?"
 _HEAD = re.compile(
     rf"heapglass: still live at the exit of (.+) \(pid (\d+)\): {_AMOUNT}"
     r"(?: from (\d+) sources?, largest first)?"
@@ -19,6 +20,7 @@ _FRAME = re.compile(r"  \{(\d+)\} (.*)\[0x[0-9a-f]+\]")
 class Leak:
     size: int
     blocks: int
+    errors: tuple[int, int]  # standard errors of both, 0 where there are none
     hash: int
     frames: tuple[str, ...]
 
@@ -29,6 +31,7 @@ class Report:
     pid: int
     size: int
     blocks: int
+    errors: tuple[int, int]
     count: int
     notes: tuple[str, ...]
     leaks: tuple[Leak, ...]
@@ -43,13 +46,14 @@ def parse_report(text: str) -> Report:
     rest = (0, 0, 0)
     if parts and (last := _REST.fullmatch(parts[-1])):
         parts.pop()
-        rest = int(last[1]), int(last[2]), int(last[3])
+        rest = int(last[1]), int(last[3]), int(last[5])
     return Report(
         executable=found[1],
         pid=int(found[2]),
         size=int(found[3]),
-        blocks=int(found[4]),
-        count=int(found[5] or 0),
+        blocks=int(found[5]),
+        errors=(int(found[4] or 0), int(found[6] or 0)),
+        count=int(found[7] or 0),
         notes=tuple(notes),
         leaks=tuple(_leak(part.split("\n")) for part in parts),
         rest=rest,
@@ -65,4 +69,5 @@ def _leak(lines: list[str]) -> Leak:
         assert frame, line
         assert int(frame[1]) == number, line
         frames.append(frame[2])
-    return Leak(int(found[1]), int(found[2]), int(found[3], 16), tuple(frames))
+    errors = int(found[2] or 0), int(found[4] or 0)
+    return Leak(int(found[1]), int(found[3]), errors, int(found[5], 16), tuple(frames))

@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 
 _FRAME = re.compile(r"addr2line -e (?P<module>'[^']*'|\S+) 0x(?P<offset>[0-9a-f]+) (?P<symbol>.+)")
-_COUNTS = re.compile(r"\tallocs = (-?\d+) free = (-?\d+) total_size = (-?\d+)")
+_COUNTS = re.compile(r"\tallocs = (-?\d+) free = (-?\d+) total_size = (-?\d+)(?: \+-(\d+))?")
+_NOTE = re.compile(r"\(sampled .*: these are estimates, .*\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ class Stack:
     allocs: int
     free: int
     total_size: int
+    error: int | None = None  # standard error of it
 
 
 def parse(text: bytes) -> list[Stack]:
@@ -29,15 +31,17 @@ def parse(text: bytes) -> list[Stack]:
     if not text:
         return []
     assert text.endswith(b"\n\n"), text[-200:]
-    return [_stack(part) for part in text.decode().removesuffix("\n\n").split("\n\n")]
+    parts = text.decode().removesuffix("\n\n").split("\n\n")
+    return [_stack(part) for part in parts[bool(_NOTE.fullmatch(parts[0])) :]]
 
 
 def _stack(text: str) -> Stack:
     *frames, last = text.split("\n")
     counts = _COUNTS.fullmatch(last)
     assert counts, last
-    allocs, free, total_size = map(int, counts.groups())
-    return Stack(tuple(_frame(line) for line in frames), allocs, free, total_size)
+    allocs, free, total_size = map(int, counts.groups()[:3])
+    error = int(counts[4]) if counts[4] else None
+    return Stack(tuple(_frame(line) for line in frames), allocs, free, total_size, error)
 
 
 def _frame(line: str) -> Frame:

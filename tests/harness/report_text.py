@@ -18,7 +18,7 @@ _BEGIN = ">>>>>>>>>>>>> "
 _HEAD = re.compile(r">>>>>>>>>>>>> (\S+ \S+) UTC pid (\d+) <<<<<<<<<<<<<")
 _TITLE = re.compile(r"Current allocations by (size|age): \( # = ([\d,]+) current allocations\)")
 _END = re.compile(r"^ +> 1000 sec: .*\n\n", re.MULTILINE)
-_ROW = re.compile(r" *(.+ (?:bytes|sec)): +([\d,]+)(?: (#+))?")
+_ROW = re.compile(r" *(.+ (?:bytes|sec)): +([\d,]+)(?: \+- *([\d,]+)| {12})?(?: (#+))?")
 _TOTAL_SIZE = re.compile(r"(?:[\d.]+ .iB \()?([\d,]+) bytes\)? current total allocation size.*")
 
 
@@ -32,6 +32,8 @@ class Report:
     notes: tuple[str, ...]
     sizes: dict[str, int]
     ages: dict[str, int]
+    size_errors: dict[str, int]  # standard errors, of those that have one
+    age_errors: dict[str, int]
 
 
 def parse_reports(text: str) -> list[Report]:
@@ -70,7 +72,14 @@ def _report(text: str) -> Report:
         notes=tuple(notes),
         sizes=_histogram(sizes, "size", SIZES),
         ages=_histogram(ages, "age", AGES),
+        size_errors=_errors(sizes),
+        age_errors=_errors(ages),
     )
+
+
+def _errors(text: str) -> dict[str, int]:
+    rows = [_ROW.fullmatch(line) for line in text.split("\n")[1:]]
+    return {row[1]: _number(row[3]) for row in rows if row and row[3]}
 
 
 def _histogram(text: str, kind: str, labels: tuple[str, ...]) -> dict[str, int]:
@@ -83,7 +92,7 @@ def _histogram(text: str, kind: str, labels: tuple[str, ...]) -> dict[str, int]:
         row = _ROW.fullmatch(line)
         assert row, line
         count = _number(row[2])
-        assert len(row[3] or "") == -(-count // scale), "each bar is as long as the scale says"
+        assert len(row[4] or "") == -(-count // scale), "each bar is as long as the scale says"
         found[row[1]] = count
     assert tuple(found) == labels
     return found

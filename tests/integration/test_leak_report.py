@@ -6,6 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from harness.bench import Bench, opened
@@ -67,6 +68,27 @@ def test_it_agrees_with_the_recording(bench: Bench) -> None:
     assert {leak.hash: leak.size for leak in report.leaks} == by_hash
 
 
+def test_errors_agree_with_the_recording(bench: Bench) -> None:
+    recording = bench.record(
+        LEAKS.argv(("90",)),
+        under_heapglass(HEAPGLASS_LEAKS="leaks.%p.txt", HEAPGLASS_SAMPLE="256", HEAPGLASS_SEED="3"),
+    ).recording
+    path = Path(recording.name).parent / f"leaks.{recording.process.pid}.txt"
+    report = parse_report(path.read_text())
+    table = recording.sites()
+    by_hash = {
+        source_hash(recording.stack(int(site)), recording.modules): row
+        for row, site in enumerate(table.id)
+    }
+    assert report.leaks
+    for leak in report.leaks:
+        row = by_hash[leak.hash]
+        assert leak.errors[0] == pytest.approx(table.live_bytes_error[row], abs=1)
+        assert leak.errors[1] == pytest.approx(table.live_blocks_error[row], abs=1)
+    total = float(np.sqrt(np.square(table.live_bytes_error).sum()))
+    assert report.errors[0] == pytest.approx(total, abs=2)
+
+
 def test_nothing_left(bench: Bench) -> None:
     _, report = told(bench, "0")
     assert (report.size, report.blocks, report.count, report.leaks) == (0, 0, 0, ())
@@ -81,7 +103,8 @@ def test_every_way_out_tells_once(bench: Bench, how: str) -> None:
 
 def test_samples_and_pauses_are_said(bench: Bench) -> None:
     _, report = told(bench, "50", HEAPGLASS_SAMPLE="256", HEAPGLASS_SEED="3")
-    assert report.notes == ("(sampled: these are estimates)",)
+    (note,) = report.notes
+    assert note.startswith("(sampled once in 256 bytes: these are estimates")
     _, report = told(bench, "5", HEAPGLASS_PAUSED="1")
     assert report.notes == ("(recording was paused: blocks from then are missing)",)
     assert report.blocks == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import threading
@@ -196,7 +197,14 @@ def test_an_estimate_says_so(place: Path) -> None:
         report = next_report(talk)
         assert report.allocations == 20001, "totals stay exact"
         assert 15000 < report.sizes["64 - 128 bytes"] < 25000
-        assert any("estimates" in note for note in report.notes)
+        assert any("sampled once in 256 bytes" in note for note in report.notes)
+        # Blocks of 100 bytes: each sample adds w(w - 1), with w = 1 / (1 - exp(-100 / 256)).
+        weight = 1 / (1 - math.exp(-100 / 256))
+        expected = math.sqrt(report.sizes["64 - 128 bytes"] * (weight - 1))
+        error = report.size_errors["64 - 128 bytes"]
+        assert error == pytest.approx(expected, abs=2)
+        assert abs(report.sizes["64 - 128 bytes"] - 20000) < 4 * error
+        assert error <= sum(report.age_errors.values())
 
 
 def test_nothing_is_printed_unless_asked_for(place: Path) -> None:

@@ -4,22 +4,29 @@ that are what they claim to be. Seeds are fixed, so each run of these tests is t
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from harness.counters import by_name
 from harness.names import function_names, site_name
 from harness.programs import program
 from harness.running import run, under_heapglass
-from heapglass.model import HeapSource, LiveUnit, Totals
+from heapglass.analysis.blocks import CLASSIC_SIZES, BlockClass, classify
+from heapglass.model import HeapSource, Histogram, LiveUnit, Totals
 from heapglass.recording import open_recording
 
 ESTIMATES = program("estimates")
 SEEDS = 200
 INTERVAL = 16 << 10
+SHORT_INTERVAL = 1 << 10  # for classes, so that each has samples enough
 QUANTITIES = ("allocations", "bytes_allocated", "live_blocks", "live_bytes")
+FREED = {"frees": ("allocations", "live_blocks"), "bytes_freed": ("bytes_allocated", "live_bytes")}
+ESTIMATED = (*QUANTITIES, *FREED)
+EVENTS = ("temporary", "realloc_in_place", "realloc_moved")
 SITES = ("site_tiny", "site_small", "site_mixed", "site_large", "site_grown", "site_thread")
 
 Truth = dict[str, dict[str, int]]  # site -> quantity -> value
@@ -33,10 +40,12 @@ class Sampled:
     values: Truth
     variances: dict[str, dict[str, float]]
     totals: Totals
+    sizes: Histogram  # of all allocations
+    classes: tuple[BlockClass, ...]  # live blocks by size
 
 
-def recorded(directory: Path, seed: int) -> Sampled:
-    options = {"HEAPGLASS_SAMPLE": str(INTERVAL), "HEAPGLASS_SEED": str(seed)}
+def recorded(directory: Path, seed: int, interval: int = INTERVAL) -> Sampled:
+    options = {"HEAPGLASS_SAMPLE": str(interval), "HEAPGLASS_SEED": str(seed)}
     name = {"HEAPGLASS_OUT": f"{seed}.heapglass", "HEAPGLASS_SNAPSHOT": "0"}
     outcome = run(ESTIMATES.argv(), directory, under_heapglass(**options, **name))
     assert outcome.status == 0, outcome
@@ -44,23 +53,34 @@ def recorded(directory: Path, seed: int) -> Sampled:
     for line in outcome.stdout.decode().splitlines():
         site, *numbers = line.split()
         truth[site] = dict(zip(QUANTITIES, map(int, numbers), strict=True))
+        freed = {
+            name: truth[site][all_] - truth[site][live] for name, (all_, live) in FREED.items()
+        }
+        truth[site] |= freed
     path = directory / f"{seed}.heapglass"
     with open_recording(path) as source:
         values, variances = estimates(source)
-        found = Sampled(truth, values, variances, source.totals)
+        found = Sampled(
+            truth, values, variances, source.totals, source.size_histogram(), live_classes(source)
+        )
     path.unlink()
     return found
 
 
+def live_classes(source: HeapSource) -> tuple[BlockClass, ...]:
+    blocks = source.blocks()
+    return classify(blocks.size, CLASSIC_SIZES, blocks)
+
+
 def estimates(source: HeapSource) -> tuple[Truth, dict[str, dict[str, float]]]:
-    values: Truth = {site: dict.fromkeys(QUANTITIES, 0) for site in SITES}
-    variances = {site: dict.fromkeys(QUANTITIES, 0.0) for site in SITES}
+    values: Truth = {site: dict.fromkeys((*ESTIMATED, *EVENTS), 0) for site in SITES}
+    variances = {site: dict.fromkeys((*ESTIMATED, *EVENTS), 0.0) for site in SITES}
     table = source.sites()
     for row, site in enumerate(table.id.tolist()):
         name = site_name(function_names(source, site))
         if name not in values:
             continue
-        for quantity in QUANTITIES:
+        for quantity in values[name]:
             values[name][quantity] += int(getattr(table, quantity)[row])
             variances[name][quantity] += float(getattr(table, f"{quantity}_error")[row]) ** 2
     return values, variances
@@ -72,7 +92,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Sampled]:
     return [recorded(directory, seed) for seed in range(1, SEEDS + 1)]
 
 
-@pytest.mark.parametrize("quantity", QUANTITIES)
+@pytest.mark.parametrize("quantity", ESTIMATED)
 @pytest.mark.parametrize("site", SITES)
 def test_no_bias(runs: list[Sampled], site: str, quantity: str) -> None:
     """The mean over all seeds is within four of its own standard errors of the truth."""
@@ -83,7 +103,7 @@ def test_no_bias(runs: list[Sampled], site: str, quantity: str) -> None:
     assert abs(mean - truth) <= 4 * error, f"mean {mean:.0f}, truth {truth}, error {error:.0f}"
 
 
-@pytest.mark.parametrize("quantity", QUANTITIES)
+@pytest.mark.parametrize("quantity", ESTIMATED)
 @pytest.mark.parametrize("site", SITES)
 def test_stated_errors_are_true(runs: list[Sampled], site: str, quantity: str) -> None:
     """The stated variance is, on average, how far estimates really are off, squared."""
@@ -107,12 +127,96 @@ def test_coverage(runs: list[Sampled]) -> None:
         assert expected - 4 * deviation <= inside <= expected + 4 * deviation
 
 
-def test_totals_are_exact(runs: list[Sampled], tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def dense_runs(tmp_path_factory: pytest.TempPathFactory) -> list[Sampled]:
+    directory = tmp_path_factory.mktemp("dense")
+    return [recorded(directory, seed, SHORT_INTERVAL) for seed in range(1, SEEDS + 1)]
+
+
+@pytest.fixture(scope="module")
+def exact(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HeapSource]:
+    directory = tmp_path_factory.mktemp("exact")
+    outcome = run(ESTIMATES.argv(), directory, under_heapglass(HEAPGLASS_OUT="exact.heapglass"))
+    assert outcome.status == 0
+    with open_recording(directory / "exact.heapglass") as source:
+        yield source
+
+
+def check_errors(truth: Sequence[int], runs: Sequence[Sequence[tuple[float, float]]]) -> None:
+    """Of each class and run an estimate and its error: unbiased, as far off as they say, and 1.96
+    errors hold the truth as often as they should where there are enough samples to tell."""
+    checked = 0
+    for place, true in enumerate(truth):
+        found = [(one[place][0] - true, one[place][1]) for one in runs]
+        variance = sum(error**2 for _, error in found) / len(found)
+        if not variance:
+            assert all(off == 0 for off, _ in found)
+            continue
+        assert abs(sum(off for off, _ in found) / len(found)) <= 4 * math.sqrt(
+            variance / len(found)
+        )
+        assert 0.6 < sum(off**2 for off, _ in found) / len(found) / variance < 1.6
+        if variance < (true / 4) ** 2:
+            inside = sum(abs(off) <= 1.96 * error for off, error in found) / len(found)
+            assert 0.88 <= inside <= 1.0, (place, true, inside)
+            checked += 1
+    assert checked >= 3
+
+
+def test_live_blocks_by_size(dense_runs: list[Sampled], exact: HeapSource) -> None:
+    runs = dense_runs
+    truth = live_classes(exact)
+    assert all(one.blocks_error == one.bytes_error == 0 for one in truth)
+    blocks = [[(float(one.blocks), one.blocks_error) for one in r.classes] for r in runs]
+    check_errors([one.blocks for one in truth], blocks)
+    sizes = [[(float(one.size_bytes), one.bytes_error) for one in r.classes] for r in runs]
+    check_errors([one.size_bytes for one in truth], sizes)
+
+
+def test_allocations_by_size(dense_runs: list[Sampled], exact: HeapSource) -> None:
+    """Sites here have sizes in many buckets, and what their samples stand for differs by a
+    hundred times: a bucket's error has what is not known of that, too, and is never too small."""
+    truth = exact.size_histogram()
+    assert truth.errors is None
+    checked = 0
+    for bucket in np.flatnonzero(truth.counts):
+        found = [_of_bucket(r.sizes, bucket) for r in dense_runs]
+        off = [count - truth.counts[bucket] for count, _ in found]
+        error = math.sqrt(sum(error**2 for _, error in found) / SEEDS)
+        assert abs(sum(off) / SEEDS) <= error, bucket
+        if error < truth.counts[bucket] / 4:
+            within = sum(abs(o) <= 1.96 * e for o, (_, e) in zip(off, found, strict=True))
+            assert within >= 0.88 * SEEDS, bucket
+            checked += 1
+    assert checked >= 5
+
+
+@pytest.mark.parametrize("site", ["site_tiny", "site_small", "site_thread"])
+def test_temporary_blocks(dense_runs: list[Sampled], exact: HeapSource, site: str) -> None:
+    """Of sites where sizes say little about what is temporary."""
+    values, variances = estimates(exact)
+    truth = values[site]["temporary"]
+    assert truth > 0
+    assert not any(variances[site].values())
+    found = [
+        (r.values[site]["temporary"] - truth, math.sqrt(r.variances[site]["temporary"]))
+        for r in dense_runs
+    ]
+    typical = math.sqrt(sum(error**2 for _, error in found) / SEEDS)
+    assert abs(sum(off for off, _ in found) / SEEDS) <= typical
+    within = sum(abs(off) <= 1.96 * error for off, error in found)
+    assert within >= 0.85 * SEEDS
+
+
+def _of_bucket(histogram: Histogram, bucket: int) -> tuple[int, float]:
+    errors = histogram.errors
+    assert errors is not None
+    return int(histogram.counts[bucket]), float(errors[bucket])
+
+
+def test_totals_are_exact(runs: list[Sampled], exact: HeapSource) -> None:
     """The same for every seed, and those of an exact recording."""
-    exact = run(ESTIMATES.argv(), tmp_path, under_heapglass(HEAPGLASS_OUT="exact.heapglass"))
-    assert exact.status == 0
-    with open_recording(tmp_path / "exact.heapglass") as source:
-        truth = source.totals
+    truth = exact.totals
     for r in runs:
         assert r.truth == runs[0].truth
         got = r.totals

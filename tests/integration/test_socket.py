@@ -174,7 +174,19 @@ def test_sampled_stacks_are_estimates_of_whole_blocks(place: Path) -> None:
         talk.tell("l 20000 100")
         document = json.loads(talk.ask("sock", "json"))
         assert document["estimated"] is True
-        allocs, free, size = counts(parse(talk.ask("sock")))
+        assert document["sample_bytes"] == 256
+        stacks = parse(talk.ask("sock"))
+        allocs, free, size = counts(stacks)
+        assert [stack.error for stack in stacks] == [
+            row["size_error"] for row in document["allocs"]
+        ]
+        largest = stacks[0]
+        assert largest.error is not None
+        assert 0 < largest.error < largest.total_size / 50
+        assert abs(largest.total_size - 2_000_000) < 4 * largest.error
+        talk.ask("sock", "reset")
+        talk.tell("l 2000 100")
+        assert all(stack.error is None for stack in parse(talk.ask("sock")))
         assert free == 0
         assert 15000 < allocs < 25000
         assert 1_500_000 < size < 2_500_000

@@ -8,6 +8,7 @@ from zlib import crc32
 
 import numpy as np
 
+from heapglass.analysis.counters import ESTIMATED
 from heapglass.model import (
     BlockTable,
     Frame,
@@ -78,9 +79,8 @@ class FakeSite:
         row["live_bytes"] = self.bytes_allocated - self.bytes_freed
         if self.samples:
             row |= {"samples": self.samples, "sample_bytes": SAMPLE_BYTES}
-            for name in ("allocations", "bytes_allocated", "live_blocks", "live_bytes"):
-                row[f"{name}_error"] = row[name] // 10
-            row["peak_bytes_error"] = self.peak_bytes // 10
+            for name in ESTIMATED:
+                row[f"{name}_error"] = row.get(name, 0) // 10
         return {"id": site, **row}
 
 
@@ -287,7 +287,7 @@ class FakeSource:
     @property
     def threads(self) -> Sequence[Thread]:
         return tuple(
-            Thread(4242 + number, name, shard, number, number + 1, 1, 1, 1, 1, 0)
+            Thread(4242 + number, name, shard, number, number + 1, 1, 1, 1, 1, 0, 0)
             for number, (name, shard) in enumerate(self.thread_names)
         )
 

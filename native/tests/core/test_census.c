@@ -102,6 +102,11 @@ static void samples_count_for_what_they_stand_for(void) {
     CHECK(census.has_samples);
     CHECK_EQUAL(census.sizes[class_by_the_book(100)], hg_weight_of(100, 12).blocks);
     CHECK(census.sizes[class_by_the_book(100)] > 30 * HG_BLOCK_FRACTION);
+    /* One sample of w blocks: the error is the root of w (w - 1), a little below w. */
+    uint64_t error = hg_estimate_blocks_error(&census.size_variances[class_by_the_book(100)]);
+    uint64_t blocks = census.sizes[class_by_the_book(100)] / HG_BLOCK_FRACTION;
+    CHECK(error + 1 >= blocks && error <= blocks);
+    CHECK_EQUAL(hg_estimate_blocks_error(&census.age_variances[0]), error);
 }
 
 int main(void) {

@@ -5,20 +5,22 @@ A sampled block stands for as many as the inverse of the chance that it had to b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heapglass.model import BlockTable
 from heapglass.model.tables import F64, I64
+from heapglass.model.weights import sample_variances, sample_weights
 
 _S = 10**9
 # The classes that dmalloc reports in; the last one has no end.
 CLASSIC_SIZES = (0, *(2**power for power in range(2, 13)))
 CLASSIC_AGES_NS = (0, _S, 10 * _S, 100 * _S, 1000 * _S)
-_CERTAIN = 4716  # 1024ths of the interval, from which on every block is recorded
 _FINEST_AGE_NS = 10**6  # births are known to about a millisecond
 
 
@@ -30,6 +32,19 @@ class BlockClass:
     high: int | None
     blocks: int
     size_bytes: int
+    blocks_error: float = 0.0  # standard errors; 0 where all blocks are known
+    bytes_error: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """Of each site that has blocks, by site and class."""
+
+    sites: I64
+    blocks: F64
+    size_bytes: F64
+    blocks_variance: F64
+    bytes_variance: F64
 
 
 def take_blocks(blocks: BlockTable, chosen: NDArray[np.bool_]) -> BlockTable:
@@ -43,40 +58,47 @@ def take_blocks(blocks: BlockTable, chosen: NDArray[np.bool_]) -> BlockTable:
 
 
 def block_weights(blocks: BlockTable) -> F64:
-    """How many blocks each one stands for. Large ones are all recorded, as the recorder's weight.h
-    has it, and stand for themselves."""
-    weights = np.ones(len(blocks))
-    is_certain = blocks.size * 1024 >= blocks.sample_bytes * _CERTAIN
-    sampled = np.flatnonzero((blocks.sample_bytes > 0) & ~is_certain)
-    share = np.maximum(blocks.size[sampled], 1) / blocks.sample_bytes[sampled]
-    weights[sampled] = -1 / np.expm1(-share)
-    return weights
+    """How many blocks each one stands for."""
+    return sample_weights(blocks.size, blocks.sample_bytes)
 
 
 def classify(values: I64, lows: tuple[int, ...], blocks: BlockTable) -> tuple[BlockClass, ...]:
     """The blocks by their `values`, sizes or ages; `lows` are the classes' first values, rising."""
-    weights = block_weights(blocks)
-    place = np.searchsorted(np.array(lows, dtype=np.int64), values, side="right") - 1
-    counts = np.bincount(place, weights, len(lows))
-    sizes = np.bincount(place, weights * blocks.size, len(lows))
+    everything = replace(blocks, site=np.zeros_like(blocks.site))
+    all_in_one = count_classes(values, lows, everything)
     return tuple(
-        BlockClass(low, high, round(float(count)), round(float(size)))
-        for (low, high), count, size in zip(pairwise((*lows, None)), counts, sizes, strict=True)
+        BlockClass(low, high, *rounded)
+        for (low, high), rounded in zip(pairwise((*lows, None)), sum_sites(all_in_one), strict=True)
         if low is not None
     )
 
 
-def classify_sites(values: I64, lows: tuple[int, ...], blocks: BlockTable) -> tuple[I64, F64, F64]:
-    """The sites that have blocks, and for each the number of blocks and of bytes in each class."""
+def count_classes(values: I64, lows: tuple[int, ...], blocks: BlockTable) -> Census:
+    """A sample of weight w adds w² - w to the variance of a number of blocks, and that times the
+    square of its size to that of bytes."""
     sites, row = np.unique(blocks.site, return_inverse=True)
-    weights = block_weights(blocks)
     place = np.searchsorted(np.array(lows, dtype=np.int64), values, side="right") - 1
-    cell = row * len(lows) + place
-    cells = len(sites) * len(lows)
-    shape = len(sites), len(lows)
-    counts: F64 = np.bincount(cell, weights, cells).astype(np.float64).reshape(shape)
-    sizes: F64 = np.bincount(cell, weights * blocks.size, cells).astype(np.float64).reshape(shape)
-    return sites, counts, sizes
+    cell, shape = row * len(lows) + place, (len(sites), len(lows))
+    weights, size = block_weights(blocks), blocks.size.astype(np.float64)
+    variances = sample_variances(weights)
+    sums = (
+        np.bincount(cell, column, len(sites) * len(lows)).astype(np.float64).reshape(shape)
+        for column in (weights, weights * size, variances, variances * np.square(size))
+    )
+    return Census(sites, *sums)
+
+
+def sum_sites(
+    census: Census, rows: Sequence[int] | None = None
+) -> list[tuple[int, int, float, float]]:
+    """Blocks, bytes and their errors of each class, over these rows or all."""
+    chosen = slice(None) if rows is None else list(rows)
+    columns = (census.blocks, census.size_bytes, census.blocks_variance, census.bytes_variance)
+    sums = (column[chosen].sum(axis=0).tolist() for column in columns)
+    return [
+        (round(blocks), round(size), sqrt(blocks_variance), sqrt(bytes_variance))
+        for blocks, size, blocks_variance, bytes_variance in zip(*sums, strict=True)
+    ]
 
 
 def ages_ns(blocks: BlockTable, now_ns: int) -> I64:

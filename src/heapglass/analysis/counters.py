@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from math import hypot
 
@@ -19,10 +20,16 @@ class Errors:
     squares of errors add up."""
 
     allocations: float = 0.0
+    frees: float = 0.0
     bytes_allocated: float = 0.0
+    bytes_freed: float = 0.0
     live_blocks: float = 0.0
     live_bytes: float = 0.0
+    peak_blocks: float = 0.0
     peak_bytes: float = 0.0
+    temporary: float = 0.0
+    realloc_in_place: float = 0.0
+    realloc_moved: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +53,7 @@ class Counters:
     errors: Errors = Errors()
 
     def error(self, name: str) -> float:
-        """Of one counter; 0 where it is exact, or its error is not known."""
+        """Of one counter; 0 where it is exact."""
         return float(getattr(self.errors, name, 0.0))
 
 
@@ -74,9 +81,15 @@ def sum_counters(table: SiteTable, rows: Rows | None = None) -> Counters:
 
 def add_counters(left: Counters, right: Counters) -> Counters:
     sums = {name: getattr(left, name) + getattr(right, name) for name in COLUMNS}
-    errors = {name: hypot(left.error(name), right.error(name)) for name in ESTIMATED}
+    errors = add_errors((left.errors, right.errors))
     widest = max(left.sample_bytes, right.sample_bytes)
-    return Counters(**sums, sample_bytes=widest, errors=Errors(**errors))
+    return Counters(**sums, sample_bytes=widest, errors=errors)
+
+
+def add_errors(errors: Iterable[Errors]) -> Errors:
+    """Of a sum, from those of what was added up."""
+    every = list(errors)
+    return Errors(**{name: hypot(*(getattr(one, name) for one in every)) for name in ESTIMATED})
 
 
 def take_rows(table: SiteTable, rows: Rows) -> SiteTable:

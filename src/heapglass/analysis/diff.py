@@ -42,7 +42,9 @@ class Side:
     value: int = 0  # of what is compared
     blocks: int = 0  # live, at the peak, or allocated, as the value is
     peak_bytes: int = 0
-    error: float = 0.0  # the standard error of the value
+    error: float = 0.0  # standard errors: of the value
+    blocks_error: float = 0.0
+    peak_error: float = 0.0
 
 
 NOTHING = Side()
@@ -67,6 +69,10 @@ class Pair:
     @property
     def peak_delta(self) -> int:
         return self.after.peak_bytes - self.before.peak_bytes
+
+    @property
+    def peak_delta_error(self) -> float:
+        return hypot(self.before.peak_error, self.after.peak_error)
 
     @property
     def change(self) -> Change:

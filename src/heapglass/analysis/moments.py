@@ -204,9 +204,8 @@ def _at_peak(table: SiteTable) -> SiteTable:
         "live_blocks": table.peak_blocks,
         "live_bytes": table.peak_bytes,
         "live_bytes_error": table.peak_bytes_error,
-        "live_blocks_error": _scaled(table.allocations_error, table.peak_blocks, table.allocations),
-        **empty(table, *_CALLS, *_WHOLE_RUN, *_PEAK_ONLY),
-        **empty(table, "allocations_error", "bytes_allocated_error", "peak_bytes_error"),
+        "live_blocks_error": table.peak_blocks_error,
+        **_without(table, *_CALLS, *_WHOLE_RUN, *_PEAK_ONLY),
     }
     there = np.flatnonzero(table.peak_blocks != 0)
     return take_rows(replace(table, **changes), there)
@@ -220,6 +219,8 @@ def _at_snapshot(whole: SiteTable, snapshot: Snapshot) -> SiteTable:
     at = np.searchsorted(snapshot.site, table.id)
     allocations, bytes_allocated = snapshot.allocations[at], snapshot.bytes_allocated[at]
     live_blocks, live_bytes = snapshot.live_blocks[at], snapshot.live_bytes[at]
+    blocks = table.allocations_error, table.allocations
+    sizes = table.bytes_allocated_error, table.bytes_allocated
     changes: dict[str, Any] = {
         "allocations": allocations,
         "bytes_allocated": bytes_allocated,
@@ -227,18 +228,23 @@ def _at_snapshot(whole: SiteTable, snapshot: Snapshot) -> SiteTable:
         "live_bytes": live_bytes,
         "frees": allocations - live_blocks,
         "bytes_freed": bytes_allocated - live_bytes,
-        "allocations_error": _scaled(table.allocations_error, allocations, table.allocations),
-        "bytes_allocated_error": _scaled(
-            table.bytes_allocated_error, bytes_allocated, table.bytes_allocated
-        ),
-        "live_blocks_error": _scaled(table.allocations_error, live_blocks, table.allocations),
-        "live_bytes_error": _scaled(table.bytes_allocated_error, live_bytes, table.bytes_allocated),
-        **empty(table, *_WHOLE_RUN, *_PEAK_ONLY, "peak_bytes_error"),
+        "allocations_error": _scaled(*blocks, allocations),
+        "frees_error": _scaled(*blocks, allocations - live_blocks),
+        "bytes_allocated_error": _scaled(*sizes, bytes_allocated),
+        "bytes_freed_error": _scaled(*sizes, bytes_allocated - live_bytes),
+        "live_blocks_error": _scaled(*blocks, live_blocks),
+        "live_bytes_error": _scaled(*sizes, live_bytes),
+        **_without(table, *_WHOLE_RUN, *_PEAK_ONLY),
     }
     return replace(table, **changes)
 
 
-def _scaled(error: F64, part: I64, whole: I64) -> F64:
+def _without(table: SiteTable, *names: str) -> dict[str, object]:
+    """Counters that are not known of the moment, with their errors."""
+    return empty(table, *names, *(f"{name}_error" for name in names))
+
+
+def _scaled(error: F64, whole: I64, part: I64) -> F64:
     share = np.clip(part / np.maximum(whole, 1), 0, 1)
     scaled: F64 = error * np.sqrt(share)
     return scaled

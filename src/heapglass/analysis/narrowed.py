@@ -150,6 +150,13 @@ class Noted(Narrowed):
         return self._whole.sites_by_shard()
 
 
+def is_part(source: HeapSource) -> bool:
+    """Whether its totals are what its sites add up to."""
+    if isinstance(source, Noted):
+        return is_part(source.whole)
+    return isinstance(source, Narrowed)
+
+
 def absent_counters(source: HeapSource) -> frozenset[str]:
     """The columns of its site table that the source knows nothing about."""
     return source.absent if isinstance(source, Narrowed) else NOTHING

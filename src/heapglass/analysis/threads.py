@@ -17,6 +17,11 @@ from heapglass.errors import UsageError
 from heapglass.model import BlockTable, HeapSource, SiteTable, Thread
 from heapglass.units import format_count
 
+_LIVE_OF = (
+    ("live_blocks_error", "allocations_error", "frees_error"),
+    ("live_bytes_error", "bytes_allocated_error", "bytes_freed_error"),
+)
+
 
 class ThreadHeap(Narrowed):
     """Live is what these threads allocated less what they freed, of their own or of others."""
@@ -87,6 +92,9 @@ def add_tables(tables: Iterable[SiteTable], whole: SiteTable) -> SiteTable:
             total[rows] += getattr(table, name)
         for name, square in squares.items():
             square[rows] += np.square(getattr(table, name))
+    # What one thread allocated and another freed is live for neither of them.
+    for live, allocated, freed in _LIVE_OF:
+        squares[live] = np.abs(squares[allocated] - squares[freed])
     errors = {name: np.sqrt(square) for name, square in squares.items()}
     changes: dict[str, Any] = {**sums, **errors}
     return take_rows(replace(whole, **changes), np.flatnonzero(is_there))

@@ -94,9 +94,14 @@ class CallTree:
     def errors(self, values: F64) -> F64:
         """The standard errors of totals, from those by site: samples are independent, so their
         squares add up."""
+        squares = np.square(self.own_errors(values))
+        self._add_up(squares)
+        roots: F64 = np.sqrt(squares)
+        return roots
+
+    def own_errors(self, values: F64) -> F64:
         squares = np.zeros(len(self))
         np.add.at(squares, self.ends, np.square(values))
-        self._add_up(squares)
         roots: F64 = np.sqrt(squares)
         return roots
 

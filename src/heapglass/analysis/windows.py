@@ -17,6 +17,9 @@ from heapglass.model import HeapSource, Process, SiteTable
 from heapglass.units import format_duration
 
 _COUNTERS = tuple(name for name in COLUMNS if name != "samples")
+# All other counters only grow, by samples that come on top of those before. Of what is held, nobody
+# knows how much was held before: its errors are the most that they can be.
+_HELD = frozenset({"live_blocks", "live_bytes", "peak_blocks", "peak_bytes"})
 
 
 class WindowHeap(Between):
@@ -63,8 +66,10 @@ def subtract_sites(last: SiteTable, first: SiteTable) -> SiteTable:
         column = getattr(last, name).copy()
         column[is_known] -= getattr(first, name)[at]
         changes[name] = column
-    for name in (f"{counter}_error" for counter in ESTIMATED):
-        error = np.asarray(getattr(last, name), dtype=np.float64).copy()
-        error[is_known] = np.hypot(error[is_known], getattr(first, name)[at])
-        changes[name] = error
+    for counter in ESTIMATED:
+        name = f"{counter}_error"
+        square = np.square(np.asarray(getattr(last, name), dtype=np.float64))
+        before = np.square(getattr(first, name)[at])
+        square[is_known] += before if counter in _HELD else -before
+        changes[name] = np.sqrt(np.maximum(square, 0.0))
     return replace(last, **changes)

@@ -19,7 +19,7 @@ from heapglass.cli.located_rows import column_widths, locate_rows, pad_cells
 from heapglass.cli.output import PIPE_WIDTH, Screen, location_parts, open_screen, print_json
 from heapglass.cli.scope import TimeScope, add_block_scope, open_blocks
 from heapglass.cli.source import add_debuginfod_option
-from heapglass.units import format_compact, format_count, format_size
+from heapglass.units import format_count
 from heapglass.views.block_class_documents import classes_document
 from heapglass.views.block_class_labels import draw_classes
 from heapglass.views.block_classes import (
@@ -29,6 +29,7 @@ from heapglass.views.block_classes import (
     ClassView,
     build_classes,
 )
+from heapglass.views.estimates import counted_estimate, sized_estimate
 from heapglass.views.glyphs import draw_columns
 
 _ROWS = 10
@@ -71,10 +72,12 @@ def run_classes(args: argparse.Namespace, kind: ClassKind) -> int:
 
 def print_classes(screen: Screen, view: ClassView) -> None:
     screen.caveats(view.caveats)
-    size = format_size(view.size_bytes, screen.units)
+    size = sized_estimate(view.size_bytes, view.bytes_error, screen.units, screen.glyphs)
     width = max(len(format_count(view.allocations)), len(format_count(view.blocks)))
     screen.line(f"{format_count(view.allocations):>{width}}  overall allocations since start")
-    screen.line(f"{format_count(view.blocks):>{width}}  current allocations, {size}")
+    error = f" {screen.glyphs.error}{format_count(round(view.blocks_error))}"
+    noun = f"current allocations{error if view.blocks_error else ''}"
+    screen.line(f"{format_count(view.blocks):>{width}}  {noun}, {size}")
     screen.line()
     title, *bars = draw_classes(view, screen.width or PIPE_WIDTH, screen.units, screen.glyphs)
     screen.line((title, "bold"))
@@ -107,8 +110,8 @@ def _print_rows(screen: Screen, view: ClassView) -> None:
     rows = [
         (
             draw_columns(row.counts[: len(view.classes)], screen.glyphs),
-            format_size(row.size_bytes, screen.units),
-            format_compact(row.blocks),
+            sized_estimate(row.size_bytes, row.bytes_error, screen.units, screen.glyphs),
+            counted_estimate(row.blocks, row.blocks_error, screen.glyphs),
         )
         for row in view.rows
     ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from dataclasses import dataclass
+from math import hypot
 
 from heapglass.analysis.diff import Change, Pair
 from heapglass.analysis.grouping import GroupBy
@@ -27,7 +29,7 @@ from heapglass.cli.scope import open_moments
 from heapglass.cli.source import add_debuginfod_option
 from heapglass.cli.stack_lines import print_stack
 from heapglass.errors import UsageError
-from heapglass.units import format_compact, format_count, format_size
+from heapglass.units import format_count
 from heapglass.views.diff import ChangeSum, DiffQuery, DiffView, Named, build_diff
 from heapglass.views.diff_documents import diff_document
 from heapglass.views.estimates import counted_estimate, sized_estimate
@@ -131,30 +133,50 @@ def _query(args: argparse.Namespace) -> DiffQuery:
 def _headlines(screen: Screen, view: DiffView) -> Iterator[tuple[tuple[str, str], ...]]:
     """The peak first: it is what a machine must have room for."""
     if view.knows_peak:
-        yield from _headline(
-            screen, "Peak", view.before.peak_bytes, view.after.peak_bytes, _parts(view, "peak")
-        )
+        peaks = _Amount(view.before.peak_bytes), _Amount(view.after.peak_bytes)
+        yield from _headline(screen, "Peak", *peaks, _parts(view, "peak"))
     if not (view.knows_peak and view.sort.value == "peak"):
         word = view.sort.value.capitalize()
-        yield from _headline(
-            screen, word, view.whole_before, view.whole_after, _parts(view, "value")
+        wholes = (
+            _Amount(view.whole_before, view.whole_before_error),
+            _Amount(view.whole_after, view.whole_after_error),
         )
+        yield from _headline(screen, word, *wholes, _parts(view, "value"))
 
 
-def _parts(view: DiffView, what: str) -> list[tuple[ChangeSum, int]]:
-    deltas = [(one, one.peak_delta if what == "peak" else one.delta) for one in view.sums]
-    return [(one, delta) for one, delta in deltas if delta]
+@dataclass(frozen=True, slots=True)
+class _Amount:
+    value: int
+    error: float = 0.0
+
+
+def _parts(view: DiffView, what: str) -> list[tuple[ChangeSum, _Amount]]:
+    deltas = [
+        (one, _Amount(one.peak_delta, one.peak_delta_error))
+        if what == "peak"
+        else (one, _Amount(one.delta, one.delta_error))
+        for one in view.sums
+    ]
+    return [(one, delta) for one, delta in deltas if delta.value]
 
 
 def _headline(
-    screen: Screen, word: str, before: int, after: int, parts: list[tuple[ChangeSum, int]]
+    screen: Screen,
+    word: str,
+    before: _Amount,
+    after: _Amount,
+    parts: list[tuple[ChangeSum, _Amount]],
 ) -> Iterator[tuple[tuple[str, str], ...]]:
-    is_count = word.lower() in ("allocations", "temporary")
-    text = format_compact if is_count else (lambda size: format_size(size, screen.units))
-    delta = after - before
-    share = f", {100 * delta / before:+.0f}%" if before > 0 and delta else ""
+    is_size = word.lower() not in ("allocations", "temporary")
+
+    def text(amount: _Amount) -> str:
+        return _amount_text(screen, amount, is_size=is_size)
+
+    delta = after.value - before.value
+    share = f", {100 * delta / before.value:+.0f}%" if before.value > 0 and delta else ""
     style = "red" if delta > 0 else "green" if delta < 0 else ""
-    change = f"{_signed(text(delta))}{share}" if delta else "no change"
+    difference = _Amount(delta, hypot(before.error, after.error))
+    change = f"{_signed(text(difference))}{share}" if delta else "no change"
     yield (
         (f"{word}  ", "bold"),
         (f"{text(before)} {screen.glyphs.call} {text(after)}  ", ""),
@@ -172,25 +194,26 @@ def _signed(text: str) -> str:
     return text if text.startswith("-") else f"+{text}"
 
 
-def _delta_text(screen: Screen, pair: Pair, *, is_size: bool) -> str:
-    delta, error = pair.delta, pair.delta_error
+def _amount_text(screen: Screen, amount: _Amount, *, is_size: bool) -> str:
     if is_size:
-        return _signed(sized_estimate(delta, error, screen.units, screen.glyphs))
-    return _signed(counted_estimate(delta, error, screen.glyphs))
+        return sized_estimate(amount.value, amount.error, screen.units, screen.glyphs)
+    return counted_estimate(amount.value, amount.error, screen.glyphs)
+
+
+def _cells(screen: Screen, pair: Pair, *, is_size: bool) -> tuple[str, ...]:
+    delta = _amount_text(screen, _Amount(pair.delta, pair.delta_error), is_size=is_size)
+    sides = (
+        _amount_text(screen, _Amount(side.value, side.error), is_size=is_size)
+        if side.sites
+        else "-"
+        for side in (pair.before, pair.after)
+    )
+    return pair.change.value, _signed(delta) if pair.delta else "0", *sides
 
 
 def _print_rows(screen: Screen, view: DiffView, *, has_stacks: bool) -> None:
     is_size = size_column(view.sort) == sort_column(view.sort)
-    text = (lambda size: format_size(size, screen.units)) if is_size else format_compact
-    rows = [
-        (
-            row.pair.change.value,
-            _delta_text(screen, row.pair, is_size=is_size) if row.pair.delta else "0",
-            text(row.pair.before.value) if row.pair.before.sites else "-",
-            text(row.pair.after.value) if row.pair.after.sites else "-",
-        )
-        for row in view.rows
-    ]
+    rows = [_cells(screen, row.pair, is_size=is_size) for row in view.rows]
     titles = ("CHANGE", "BY", "BEFORE", "AFTER")
     widths = column_widths(titles, rows)
     last = (view.group.value if view.group else "location").upper()

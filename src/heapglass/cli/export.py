@@ -100,7 +100,7 @@ def main(args: argparse.Namespace) -> int:
     with ProgressLine() as progress:
         progress.say("reading, and naming the functions")
         opened = open_scope(args)
-        extract = build_extract(opened.heap, opened.names, _query(args))
+        extract = build_extract(opened.heap, opened.names, _query(args, chosen))
         if target.is_directory:
             _write_tables(extract, chosen, target.path or Path(), progress)
         else:
@@ -141,11 +141,12 @@ def _check_part(args: argparse.Namespace, chosen: Format) -> None:
         )
 
 
-def _query(args: argparse.Namespace) -> ExtractQuery:
+def _query(args: argparse.Namespace, chosen: Format) -> ExtractQuery:
     return ExtractQuery(
         metric=Metric(args.metric) if args.metric else None,
         filters=chosen_filters(args),
         min_bytes=args.min or 0,
+        has_errors=Trait.ERRORS in chosen.traits,
         plumbing=chosen_plumbing(args),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from zlib import crc32
 
-from heapglass.analysis.tree import Direction
+from heapglass.analysis.tree import ROOT, Direction
 from heapglass.cli.arguments import count_argument
 from heapglass.cli.output import PIPE_WIDTH, Part, Screen, open_screen, print_json
 from heapglass.cli.scope import open_scope
@@ -84,7 +84,8 @@ def _print_head(screen: Screen, view: TreeView, flame: Flame, width: int) -> Non
     title = sort_title(view.sort, view.remainder)
     is_inward = view.tree.shape.direction is Direction.CALLEES
     way = "callers above what they call" if is_inward else "callers below what they call"
-    screen.line((f"{title} {amount_text(screen, view, view.whole)}", "bold"), (f"  {way}", "dim"))
+    whole = amount_text(screen, view, view.whole, float(view.error[ROOT]))
+    screen.line((f"{title} {whole}", "bold"), (f"  {way}", "dim"))
     if flame.trunk:
         before, last = chain_names(view.tree, flame.trunk, width, screen.glyphs)
         screen.line((before + last, "dim"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from math import hypot
 from pathlib import Path
 
 from heapglass.analysis.grouping import GroupBy
@@ -25,12 +26,11 @@ from heapglass.cli.arguments import (
 from heapglass.cli.located_rows import column_widths, locate_rows, pad_cells
 from heapglass.cli.output import Screen, location_parts, open_screen, print_json
 from heapglass.cli.scope import TimeScope, add_block_scope, open_blocks
-from heapglass.cli.site_list import blocks_text
 from heapglass.cli.source import add_debuginfod_option
 from heapglass.cli.stack_lines import print_stack
 from heapglass.errors import UsageError
-from heapglass.units import format_count, format_duration, format_size
-from heapglass.views.estimates import counted_estimate, sized_estimate
+from heapglass.units import format_count, format_duration
+from heapglass.views.estimates import blocks_estimate, counted_estimate, sized_estimate
 from heapglass.views.leak_documents import leaks_document
 from heapglass.views.leaks import LeakQuery, LeaksView, LeftOut, build_leaks
 
@@ -128,7 +128,9 @@ def print_leaks(screen: Screen, view: LeaksView, *, has_stacks: bool) -> None:
     size = sized_estimate(view.size_bytes, view.bytes_error, screen.units, screen.glyphs)
     noun = "site" if view.group is None else view.group.value
     rows = f"{format_count(view.matched)} {noun}{'' if view.matched == 1 else 's'}"
-    what = f"{size} in {blocks_text(view.blocks)} from {rows}" if view.matched else "nothing"
+    blocks = blocks_estimate(view.blocks, view.blocks_error, screen.glyphs)
+    nothing = "nothing that was sampled" if view.may_miss else "nothing"
+    what = f"{size} in {blocks} from {rows}" if view.matched else nothing
     screen.line((_TITLES[view.remainder], "bold"), f"  {what}")
     if view.rows:
         screen.line()
@@ -220,5 +222,8 @@ def _print_left_out(screen: Screen, view: LeaksView) -> None:
 
 
 def _amount(screen: Screen, left_out: Sequence[LeftOut]) -> str:
-    size = format_size(sum(one.size_bytes for one in left_out), screen.units)
-    return f"{size} in {blocks_text(sum(one.blocks for one in left_out))}"
+    size = sum(one.size_bytes for one in left_out)
+    size_error = hypot(*(one.bytes_error for one in left_out))
+    count = sum(one.blocks for one in left_out)
+    blocks = blocks_estimate(count, hypot(*(one.blocks_error for one in left_out)), screen.glyphs)
+    return f"{sized_estimate(size, size_error, screen.units, screen.glyphs)} in {blocks}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from heapglass.cli.output import PIPE_WIDTH, Screen, location_parts
-from heapglass.units import format_compact, format_count, format_share
-from heapglass.views.estimates import size_text
+from heapglass.units import format_count, format_share
+from heapglass.views.estimates import count_text, size_text
 from heapglass.views.labels import chain_text
 from heapglass.views.locations import locate_sites
 from heapglass.views.rows import SiteRow
@@ -27,13 +27,13 @@ def site_numbers(screen: Screen, rows: Sequence[SiteRow], what: str, whole: int)
     """Size, share and blocks of each row, live or at the peak; all of one width."""
     name = f"{what}_bytes"
     sizes = [size_text(row.counters, name, screen.units, screen.glyphs) for row in rows]
-    width = max(8, *map(len, sizes), 0)
+    counts = [count_text(row.counters, f"{what}_blocks", screen.glyphs) for row in rows]
+    width, count_width = max(8, *map(len, sizes), 0), max(6, *map(len, counts), 0)
     numbers = []
-    for row, size in zip(rows, sizes, strict=True):
+    for row, size, count in zip(rows, sizes, counts, strict=True):
         share = format_share(getattr(row.counters, name), whole)
-        blocks = getattr(row.counters, f"{what}_blocks")
-        noun = "block " if blocks == 1 else "blocks"
-        numbers.append(f"  {size:>{width}}  {share:>4}  {format_compact(blocks):>6} {noun}  ")
+        noun = "block " if getattr(row.counters, f"{what}_blocks") == 1 else "blocks"
+        numbers.append(f"  {size:>{width}}  {share:>4}  {count:>{count_width}} {noun}  ")
     return numbers
 
 

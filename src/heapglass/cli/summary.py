@@ -18,7 +18,7 @@ from heapglass.cli.arguments import (
 )
 from heapglass.cli.output import PIPE_WIDTH, Screen, open_screen, print_json
 from heapglass.cli.scope import add_moment_argument, open_moments
-from heapglass.cli.site_list import blocks_text, print_site_list, print_title, site_numbers
+from heapglass.cli.site_list import print_site_list, print_title, site_numbers
 from heapglass.cli.source import add_debuginfod_option
 from heapglass.model import LiveUnit, Mark
 from heapglass.text import printable
@@ -30,6 +30,7 @@ from heapglass.units import (
     format_size,
 )
 from heapglass.views.documents import summary_document
+from heapglass.views.estimates import blocks_estimate, sized_estimate
 from heapglass.views.histogram import draw_bars, lifetime_label, size_label
 from heapglass.views.labels import shorten
 from heapglass.views.summary import (
@@ -56,6 +57,7 @@ examples:
 
 _TWO_COLUMNS_FROM = 120
 _MARKS_SHOWN = 20
+_LEAST_PERCENT = 0.05  # that an error is shown of
 _MARK_INDENT = 13
 _TITLES = {
     Remainder.LIVE: "Live now",
@@ -116,23 +118,34 @@ def _print_process(screen: Screen, view: SummaryView) -> None:
 
 
 def _print_totals(screen: Screen, view: SummaryView) -> None:
-    totals, absent = view.totals, view.absent
     rows = [
-        ("Allocated", totals.allocations, totals.bytes_allocated, _churn(view)),
-        ("Freed", totals.frees, totals.bytes_freed, ""),
-        (_WORDS[view.remainder], totals.live_blocks, totals.live_bytes, _slack(screen, view)),
-        ("Peak", None, totals.peak_bytes, _peak_time(view)),
+        ("Allocated", "allocations", "bytes_allocated", _churn(screen, view)),
+        ("Freed", "frees", "bytes_freed", ""),
+        (_WORDS[view.remainder], "live_blocks", "live_bytes", _slack(screen, view)),
+        ("Peak", "", "peak_bytes", _peak_time(view)),
     ]
-    counters = ("bytes_allocated", "bytes_freed", "live_bytes", "peak_bytes")
-    rows = [row for row, name in zip(rows, counters, strict=True) if name not in absent]
-    counts = ["" if count is None else blocks_text(count) for _, count, _, _ in rows]
-    width = max(map(len, counts))
+    rows = [row for row in rows if row[2] not in view.absent]
+    counts = [_total_blocks(screen, view, name) for _, name, _, _ in rows]
+    sizes = [_total_size(screen, view, name) for _, _, name, _ in rows]
+    width, size_width = max(map(len, counts)), max(8, *map(len, sizes))
     screen.line()
-    for (word, _, size, note), count in zip(rows, counts, strict=True):
+    for (word, _, _, note), count, size in zip(rows, counts, sizes, strict=True):
         start = f"  {word:<9}  {count:>{width}}  "
-        number = f"{format_size(size, screen.units):>8}  "
+        number = f"{size:>{size_width}}  "
         room = (screen.width or sys.maxsize) - len(start) - len(number)
         screen.line(start, (number, "bold"), (shorten(note, room, screen.glyphs), "dim"))
+
+
+def _total_blocks(screen: Screen, view: SummaryView, name: str) -> str:
+    """Nothing of what blocks are not counted of."""
+    if not name:
+        return ""
+    return blocks_estimate(getattr(view.totals, name), getattr(view.errors, name), screen.glyphs)
+
+
+def _total_size(screen: Screen, view: SummaryView, name: str) -> str:
+    size, error = getattr(view.totals, name), getattr(view.errors, name)
+    return sized_estimate(size, error, screen.units, screen.glyphs)
 
 
 def _peak_time(view: SummaryView) -> str:
@@ -151,11 +164,14 @@ def _slack(screen: Screen, view: SummaryView) -> str:
     return f"and {format_size(totals.slack_bytes, screen.units)} slack"
 
 
-def _churn(view: SummaryView) -> str:
+def _churn(screen: Screen, view: SummaryView) -> str:
     totals = view.totals
     if not totals.allocations or "temporary" in view.absent:
         return ""
     temporary = format_share(totals.temporary, totals.allocations)
+    error = 100 * view.errors.temporary / totals.allocations
+    if error >= _LEAST_PERCENT:
+        temporary += f" {screen.glyphs.error}{error:.1f}"
     reallocs = f"{format_compact(totals.reallocs)} realloc{'' if totals.reallocs == 1 else 's'}"
     return f"{temporary} temporary, {reallocs}"
 
@@ -179,10 +195,11 @@ def _print_remaining(screen: Screen, view: SummaryView) -> None:
         return
     if not view.remaining:
         return
-    size = format_size(totals.live_bytes, screen.units)
+    size = _total_size(screen, view, "live_bytes")
+    blocks = _total_blocks(screen, view, "live_blocks")
     sites = format_count(view.remaining_site_count)
     noun = "site" if sites == "1" else "sites"
-    note = f"{size} in {blocks_text(totals.live_blocks)} from {sites} {noun}"
+    note = f"{size} in {blocks} from {sites} {noun}"
     numbers = site_numbers(screen, view.remaining, "live", totals.live_bytes)
     print_title(screen, _remainder_title(view), note)
     print_site_list(screen, view.remaining, numbers)

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from heapglass.analysis.counters import Errors
 from heapglass.analysis.filters import compile_pattern
 from heapglass.analysis.moments import MomentKind, moment_time_ns
 from heapglass.cli.arguments import (
@@ -23,13 +24,8 @@ from heapglass.cli.scope import split_moment
 from heapglass.cli.source import Opened, add_debuginfod_option, add_source_argument, open_source
 from heapglass.errors import UsageError
 from heapglass.text import printable
-from heapglass.units import (
-    format_compact,
-    format_count,
-    format_duration,
-    format_share,
-    format_size,
-)
+from heapglass.units import format_count, format_duration, format_share
+from heapglass.views.estimates import counted_estimate, sized_estimate
 from heapglass.views.glyphs import draw_bar
 from heapglass.views.labels import shorten
 from heapglass.views.thread_documents import threads_document
@@ -154,22 +150,26 @@ def print_threads(screen: Screen, view: ThreadsView) -> None:
 
 
 def _cells(screen: Screen, view: ThreadsView, row: ThreadRow) -> list[str]:
-    units = screen.units
+    errors = row.errors or Errors()
     share = row.bytes_allocated / view.bytes_allocated if view.bytes_allocated else 0.0
     count = len(row.tids)
     return [
-        format_size(row.bytes_allocated, units),
+        _size(screen, row.bytes_allocated, errors.bytes_allocated),
         format_share(row.bytes_allocated, view.bytes_allocated),
         draw_bar(share, _BAR_WIDTH, screen.glyphs),
-        format_size(row.bytes_freed, units),
-        format_size(row.net_bytes, units),
-        format_compact(row.allocations),
-        format_compact(row.frees),
-        format_share(row.temporary, row.allocations),
+        _size(screen, row.bytes_freed, errors.bytes_freed),
+        _size(screen, row.net_bytes, errors.live_bytes),
+        counted_estimate(row.allocations, errors.allocations, screen.glyphs),
+        counted_estimate(row.frees, errors.frees, screen.glyphs),
+        "-" if row.temporary is None else format_share(row.temporary, row.allocations),
         format_duration(row.first_seen_ns),
         format_duration(row.last_seen_ns),
         str(row.tids[0]) if count == 1 else f"{format_count(count)} threads",
     ]
+
+
+def _size(screen: Screen, size: int, error: float) -> str:
+    return sized_estimate(size, error, screen.units, screen.glyphs)
 
 
 def _pad(cells: Sequence[str], widths: Sequence[int], kept: Sequence[int]) -> list[str]:

@@ -21,6 +21,7 @@ from heapglass.cli.scope import TimeScope, add_history_scope, open_history
 from heapglass.cli.source import add_debuginfod_option
 from heapglass.text import printable
 from heapglass.units import format_compact, format_count, format_duration, format_size
+from heapglass.views.estimates import size_text
 from heapglass.views.glyphs import draw_columns
 from heapglass.views.locations import locate_sites
 from heapglass.views.plot import Axis, draw_plot, place_labels
@@ -169,7 +170,9 @@ def _column(view: TimelineView, time_ns: int, width: int) -> int:
 def _print_sites(screen: Screen, view: TimelineView) -> None:
     if not view.sites:
         return
-    sizes = [format_size(one.row.counters.peak_bytes, screen.units) for one in view.sites]
+    sizes = [
+        size_text(one.row.counters, "peak_bytes", screen.units, screen.glyphs) for one in view.sites
+    ]
     width = max(map(len, sizes))
     taken = 2 + width + 2 + _SMALL_WIDTH + 2
     room = None if screen.width is None else screen.width - taken

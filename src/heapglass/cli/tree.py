@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from heapglass.analysis.tree import Direction
+from heapglass.analysis.tree import ROOT, Direction
 from heapglass.cli.arguments import count_argument
 from heapglass.cli.output import Screen, open_screen, print_json
 from heapglass.cli.scope import open_scope
 from heapglass.cli.tree_arguments import add_tree_arguments, chosen_tree, watch_stacks
-from heapglass.units import format_compact, format_count, format_share, format_size
+from heapglass.units import format_count, format_share
 from heapglass.views.columns import sort_title
 from heapglass.views.estimates import counted_estimate, sized_estimate
 from heapglass.views.tree import Branch, TreeView, branches, build_tree_view
@@ -75,8 +75,10 @@ def print_tree(screen: Screen, view: TreeView, limit: int) -> None:
     screen.warnings(view.warnings)
 
 
-def amount_text(screen: Screen, view: TreeView, amount: int) -> str:
-    return format_compact(amount) if view.is_count else format_size(amount, screen.units)
+def amount_text(screen: Screen, view: TreeView, amount: int, error: float = 0.0) -> str:
+    if view.is_count:
+        return counted_estimate(amount, error, screen.glyphs)
+    return sized_estimate(amount, error, screen.units, screen.glyphs)
 
 
 def _numbers(screen: Screen, view: TreeView, shown: Sequence[Branch]) -> list[str]:
@@ -86,22 +88,17 @@ def _numbers(screen: Screen, view: TreeView, shown: Sequence[Branch]) -> list[st
     for branch in shown:
         first = branch.nodes[0]
         total, own = int(view.total[first]), int(view.own[branch.nodes[-1]])
-        row = [_estimate(screen, view, first), format_share(total, view.whole)]
+        whole = amount_text(screen, view, total, float(view.error[first]))
+        row = [whole, format_share(total, view.whole)]
         if is_inward:
-            row.append(amount_text(screen, view, own) if own else "")
+            error = float(view.own_error[branch.nodes[-1]])
+            row.append(amount_text(screen, view, own, error) if own else "")
         rows.append(row)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "".join(cell.rjust(width) + _GAP for cell, width in zip(row, widths, strict=True))
         for row in rows
     ]
-
-
-def _estimate(screen: Screen, view: TreeView, node: int) -> str:
-    total, error = int(view.total[node]), float(view.error[node])
-    if view.is_count:
-        return counted_estimate(total, error, screen.glyphs)
-    return sized_estimate(total, error, screen.units, screen.glyphs)
 
 
 def _print_branch(screen: Screen, view: TreeView, branch: Branch, number: str) -> None:
@@ -137,7 +134,7 @@ def _print_footer(screen: Screen, view: TreeView, more: int) -> None:
     if view.whole == 0:
         screen.line(("No calls to show.", "dim"))
         return
-    whole = amount_text(screen, view, view.whole)
+    whole = amount_text(screen, view, view.whole, float(view.error[ROOT]))
     sites = f"{format_count(len(view.table))} site{'' if len(view.table) == 1 else 's'}"
     sentences = [f"{whole} from {sites}, by {view.sort.value}"]
     if more:

@@ -201,7 +201,7 @@ class _Conversion:
                 "bytes_freed": thread.bytes_freed,
                 "usable_allocated": thread.bytes_allocated,
                 "usable_freed": thread.bytes_freed,
-                "temporary": thread.temporary,
+                "temporary": thread.temporary or 0,
                 "reallocs": reallocs,
             },
         )

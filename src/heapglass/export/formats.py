@@ -14,6 +14,7 @@ class Trait(Flag):
     TABLES = auto()  # one file per table
     HISTORY = auto()  # over time, as the snapshots have it
     FROM_START = auto()  # and only from the start on
+    ERRORS = auto()  # with the standard errors of estimates
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class Format:
         return import_module(f"heapglass.export.{self.name}")
 
 
+_TABLES = Trait.TABLES | Trait.ERRORS
 _FROM_START = Trait.HISTORY | Trait.FROM_START
 FORMATS = {
     known.name: known
@@ -40,8 +42,8 @@ FORMATS = {
             "trace", "trace.json", "the timeline for Perfetto and chrome://tracing", Trait.HISTORY
         ),
         Format("pmem", "pmem.log", "snapshots in the layout of pmem's log", _FROM_START),
-        Format("parquet", "parquet", "tables for DuckDB and others", Trait.BINARY | Trait.TABLES),
-        Format("csv", "csv", "the same tables as text", Trait.TABLES),
-        Format("json", "json", "the same tables in one document"),
+        Format("parquet", "parquet", "tables for DuckDB and others", Trait.BINARY | _TABLES),
+        Format("csv", "csv", "the same tables as text", _TABLES),
+        Format("json", "json", "the same tables in one document", Trait.ERRORS),
     )
 }

@@ -9,6 +9,8 @@ from operator import attrgetter
 
 import numpy as np
 
+from heapglass.analysis.blocks import block_weights
+from heapglass.analysis.counters import sum_counters
 from heapglass.analysis.stacks import responsible_frame
 from heapglass.export import tables
 from heapglass.export.changes import iterate_changes
@@ -35,6 +37,7 @@ def make_totals(extract: Extract) -> tables.Totals:
         live_unit=_texts([totals.live_unit.value]),
         peak_error_bytes=_ints([heap.losses.peak_error_bytes]),
         usable_peak_bytes=_ints([_known(totals.usable_peak_bytes)]),
+        temporary_error=np.array([sum_counters(heap.sites()).errors.temporary]),
         **{name: _ints([getattr(totals, name)]) for name in _TOTALS},
     )
 
@@ -139,6 +142,7 @@ def make_blocks(extract: Extract) -> tables.Blocks:
         blocks.site,
         blocks.birth_ns,
         blocks.sample_bytes,
+        block_weights(blocks),
     )
     return table if extract.is_whole else table.take(np.isin(table.site, extract.sites.id))
 
@@ -176,7 +180,11 @@ def make_snapshots(extract: Extract) -> tables.Changes:
 def make_threads(extract: Extract) -> tables.Threads:
     threads = extract.heap.threads
     counters = {name: _ints(map(attrgetter(name), threads)) for name in _THREADS}
-    return tables.Threads(name=_texts(thread.name for thread in threads), **counters)
+    return tables.Threads(
+        name=_texts(thread.name for thread in threads),
+        temporary=_ints(_known(thread.temporary) for thread in threads),
+        **counters,
+    )
 
 
 _THREADS = (
@@ -187,7 +195,7 @@ _THREADS = (
     "frees",
     "bytes_allocated",
     "bytes_freed",
-    "temporary",
+    "net_bytes",
 )
 
 

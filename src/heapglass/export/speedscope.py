@@ -41,7 +41,8 @@ def _metrics(extract: Extract) -> list[Metric]:
 
 
 def _title(extract: Extract) -> str:
-    return ". ".join((command_text(extract), *extract.caveats))
+    caveats = " ".join(extract.caveats)
+    return f"{command_text(extract)}{'. ' if caveats else ''}{caveats}"
 
 
 def _profile(extract: Extract, metric: Metric, frames: _Frames) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from heapglass.export.table import Bools, Table, Text
 from heapglass.model import SiteTable, Timeline
-from heapglass.model.tables import I64
+from heapglass.model.tables import F64, I64
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -41,6 +41,7 @@ class Totals(Table):
     reallocs: I64
     usable_live_bytes: I64
     usable_peak_bytes: I64  # -1 when not known
+    temporary_error: F64
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -104,6 +105,7 @@ class Blocks(Table):
     site: I64
     birth_ns: I64
     sample_bytes: I64
+    weight: F64  # how many blocks it stands for
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -142,7 +144,8 @@ class Threads(Table):
     frees: I64
     bytes_allocated: I64
     bytes_freed: I64
-    temporary: I64
+    temporary: I64  # -1 when not known
+    net_bytes: I64
 
 
 @dataclass(frozen=True, slots=True, repr=False)

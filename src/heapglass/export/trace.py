@@ -30,6 +30,7 @@ def write(extract: Extract, out: BinaryIO) -> None:
         "command": command_text(extract),
         "exporter": f"heapglass {__version__}",
         "caveats": list(extract.caveats),
+        "sample_bytes": extract.heap.recorder.sample_bytes,
     }
     out.write(f'{{"displayTimeUnit": "ms",\n"otherData": {json.dumps(other)},\n'.encode())
     out.write(b'"traceEvents": [')

@@ -182,5 +182,6 @@ class Thread:
     allocations: int
     frees: int
     bytes_allocated: int
-    bytes_freed: int
-    temporary: int
+    bytes_freed: int  # in the unit of `Totals.live_unit`
+    net_bytes: int  # allocated less freed, in the same unit; others' blocks may be freed here
+    temporary: int | None  # None: not known, where blocks are sampled

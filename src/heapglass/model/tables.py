@@ -16,8 +16,9 @@ F64 = NDArray[np.float64]
 class SiteTable:
     """One row per site, summed over threads. `id` is the site id, not the row number.
 
-    Of sites with samples all counters are estimates: the errors are their standard errors. The
-    error at the peak is itself an estimate, in proportion to that of the bytes allocated.
+    Of sites with samples all counters are estimates: the errors are their standard errors. Those
+    at the peak, of temporary blocks and of reallocs are themselves estimates: in proportion to
+    what was allocated or freed.
     """
 
     id: I64
@@ -38,10 +39,16 @@ class SiteTable:
     sample_bytes: I64  # the sampling interval, the widest if there were several; 0: exact
     samples: I64  # blocks that the estimates rest on; what is exact needs none
     allocations_error: F64
+    frees_error: F64
     bytes_allocated_error: F64
+    bytes_freed_error: F64
     live_blocks_error: F64
     live_bytes_error: F64
+    peak_blocks_error: F64
     peak_bytes_error: F64
+    temporary_error: F64
+    realloc_in_place_error: F64
+    realloc_moved_error: F64
 
     def __len__(self) -> int:
         return len(self.id)
@@ -53,6 +60,7 @@ class Histogram:
 
     counts: I64
     unit: int  # what a value of 1 means: 1 (byte) or 2**20 (ns)
+    errors: F64 | None = None  # standard errors of the counts; None: they are exact
 
     @property
     def total(self) -> int:

@@ -46,7 +46,8 @@ class Lines:
     counters: Records
     samples: Records  # zero for exact sites
 
-    def where(self, mine: NDArray[np.bool_]) -> Lines:
+    def where(self, mine: NDArray[np.bool_] | NDArray[np.int64]) -> Lines:
+        """Those of a mask, or of these numbers."""
         return Lines(self.site[mine], self.shard[mine], self.counters[mine], self.samples[mine])
 
 
@@ -87,13 +88,12 @@ def site_table(image: Image, lines: Lines, stacks: Stacks) -> SiteTable:
     shift = sample_shift(image, lines, stacks)
     ids, row = np.unique(stacks.canonical[lines.site], return_inverse=True)
     adder = _Adder(row, len(ids), shift, lines)
-    peak_blocks, peak_bytes = _at_peak(image, lines.counters)
+    peak_blocks, peak_bytes, is_now = _at_peak(image, lines.counters)
     largest, smallest = _extremes(row, len(ids), lines.counters)
     allocations = adder.blocks(signed(lines.counters["allocations"]))
     bytes_allocated = adder.plain(signed(lines.counters["bytes_allocated"]))
     bytes_freed = adder.plain(signed(lines.counters["bytes_freed"]))
-    blocks_variance, live_blocks_variance = adder.blocks_variances()
-    bytes_variance, live_bytes_variance = adder.bytes_variances()
+    blocks, sizes = adder.blocks_variances(), adder.bytes_variances()
     return SiteTable(
         id=ids,
         allocations=allocations,
@@ -112,11 +112,17 @@ def site_table(image: Image, lines: Lines, stacks: Stacks) -> SiteTable:
         first_seen_ns=stacks.first_seen[ids],
         sample_bytes=adder.widest_interval(),
         samples=adder.plain(signed(lines.samples["allocated"])),
-        allocations_error=_root(blocks_variance),
-        bytes_allocated_error=_root(bytes_variance),
-        live_blocks_error=_root(live_blocks_variance),
-        live_bytes_error=_root(live_bytes_variance),
-        peak_bytes_error=_root(bytes_variance * adder.peak_share(peak_bytes)),
+        allocations_error=_root(blocks.allocated),
+        frees_error=_root(blocks.freed),
+        bytes_allocated_error=_root(sizes.allocated),
+        bytes_freed_error=_root(sizes.freed),
+        live_blocks_error=_root(blocks.live),
+        live_bytes_error=_root(sizes.live),
+        peak_blocks_error=_root(adder.peak_variance(blocks, "allocations", peak_blocks, is_now)),
+        peak_bytes_error=_root(adder.peak_variance(sizes, "bytes_allocated", peak_bytes, is_now)),
+        temporary_error=_root(adder.events_variance("temporary", "freed")),
+        realloc_in_place_error=_root(adder.events_variance("realloc_in_place", "allocated")),
+        realloc_moved_error=_root(adder.events_variance("realloc_moved", "allocated")),
     )
 
 
@@ -145,6 +151,19 @@ def _check_sites(image: Image, lines: Lines, stacks: Stacks) -> None:
 _COUNTED_AS = {"allocated": "allocations", "freed": "frees"}
 
 
+@dataclass(frozen=True, slots=True)
+class _Variances:
+    """By site."""
+
+    allocated: NDArray[np.float64]
+    freed: NDArray[np.float64]
+
+    @property
+    def live(self) -> NDArray[np.float64]:
+        """In one shard more may be freed than was allocated: blocks of others."""
+        return np.abs(self.allocated - self.freed)
+
+
 class _Adder:
     """Adds up columns of lines by site; `shift` is each line's interval, 0 where it is exact."""
 
@@ -170,28 +189,45 @@ class _Adder:
         ratio = per_sample(blocks, self._samples[what], self._shift)
         return self.plain(scaled(signed(self._counters[name]), ratio))
 
-    def blocks_variances(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Of the blocks allocated, and of those live."""
-        allocated, freed = (blocks_variance(self._samples, what) for what in _COUNTED_AS)
-        return self._real(allocated), self._real(allocated - freed)
+    def events_variance(self, name: str, what: str) -> NDArray[np.float64]:
+        """Of the sums of events: each adds what samples do on average."""
+        samples = self._samples[what]
+        variance = blocks_variance(self._samples, what)
+        each = np.divide(variance, samples, out=np.zeros(len(samples)), where=samples > 0)
+        return self._real(signed(self._counters[name]) * each)
 
-    def bytes_variances(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        allocated, freed = (
-            bytes_variance(self._samples, what, self._shift) for what in _COUNTED_AS
+    def blocks_variances(self) -> _Variances:
+        return _Variances(
+            *(self._real(blocks_variance(self._samples, what)) for what in _COUNTED_AS)
         )
-        return self._real(allocated), self._real(allocated - freed)
+
+    def bytes_variances(self) -> _Variances:
+        return _Variances(
+            *(self._real(bytes_variance(self._samples, what, self._shift)) for what in _COUNTED_AS)
+        )
 
     def widest_interval(self) -> NDArray[np.int64]:
         widest = np.zeros(self._rows, np.int64)
         np.maximum.at(widest, self._row, np.where(self._shift > 0, 1 << self._shift, 0))
         return widest
 
-    def peak_share(self, peak_bytes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """How much of the sampled bytes allocated was live at the peak. Nobody kept the variance of
-        then: it is taken for that much of the whole."""
+    def peak_variance(
+        self,
+        of: _Variances,
+        name: str,
+        at_peak: NDArray[np.int64],
+        is_now: NDArray[np.bool_],
+    ) -> NDArray[np.float64]:
+        """Of what was live at the peak. Where that has changed since nobody kept the variance of
+        then: it is taken for as much of the whole as was live of what was allocated."""
+        is_unchanged = np.ones(self._rows, np.bool_)
+        np.logical_and.at(is_unchanged, self._row, is_now)
+        return np.where(is_unchanged, of.live, of.allocated * self._peak_share(name, at_peak))
+
+    def _peak_share(self, name: str, at_peak: NDArray[np.int64]) -> NDArray[np.float64]:
         is_sampled = self._shift > 0
-        allocated = self.plain(np.where(is_sampled, signed(self._counters["bytes_allocated"]), 0))
-        peak = self.plain(np.where(is_sampled, peak_bytes, 0))
+        allocated = self.plain(np.where(is_sampled, signed(self._counters[name]), 0))
+        peak = self.plain(np.where(is_sampled, at_peak, 0))
         share = np.divide(peak, allocated, out=np.zeros(self._rows), where=allocated > 0)
         return np.clip(share, 0.0, 1.0)
 
@@ -219,18 +255,21 @@ def _add(row: NDArray[np.int64], rows: int, values: NDArray[np.int64]) -> NDArra
     return total
 
 
-def _at_peak(image: Image, counters: Records) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _at_peak(
+    image: Image, counters: Records
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """Live blocks and bytes of each line when the process was at its peak: a line that changed
-    since has saved them, any other still has them."""
+    since has saved them, any other still has them, and is so marked."""
     blocks = signed(counters["allocations"] - counters["frees"])
     bytes_ = signed(counters["bytes_allocated"] - counters["bytes_freed"])
     header = image.header
     if header.peak_rising or Sums(image).is_above_noted_peak:
-        return blocks, bytes_
+        return blocks, bytes_, np.ones(len(counters), np.bool_)
     changed = counters["epoch"] == header.peak_epoch
     return (
         np.where(changed, counters["saved_blocks"], blocks),
         np.where(changed, counters["saved_bytes"], bytes_),
+        ~changed,
     )
 
 

@@ -75,5 +75,8 @@ def per_sample(
 
 def scaled(values: NDArray[np.int64], scale: NDArray[np.float64]) -> NDArray[np.int64]:
     """Rounded; what is exact stays what it is, to the last digit."""
-    rounded = np.clip(np.rint(values * scale), -_MOST, _MOST).astype(np.int64)
-    return np.where(scale == 1.0, values, rounded)
+    return np.where(scale == 1.0, values, whole(values * scale))
+
+
+def whole(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.clip(np.rint(values), -_MOST, _MOST).astype(np.int64)

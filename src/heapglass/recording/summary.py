@@ -146,10 +146,15 @@ def _change(record: schema.ModeChange) -> ModeChange:
 
 
 def threads(image: Image) -> list[Thread]:
-    return [_thread(record) for record in read_threads(image)]
+    is_light = bool(image.header.flags & schema.FLAG_USABLE)
+    return [_thread(record, is_light=is_light) for record in read_threads(image)]
 
 
-def _thread(record: schema.ThreadRecord) -> Thread:
+def _thread(record: schema.ThreadRecord, *, is_light: bool) -> Thread:
+    """In a light recording a thread knows neither what blocks that it freed were asked for, nor
+    which of those that were not sampled were temporary."""
+    net = record.bytes_allocated - record.bytes_freed
+    usable = record.usable_allocated - record.usable_freed
     return Thread(
         tid=record.tid,
         name=text(record.name),
@@ -159,6 +164,7 @@ def _thread(record: schema.ThreadRecord) -> Thread:
         allocations=record.allocations,
         frees=record.frees,
         bytes_allocated=record.bytes_allocated,
-        bytes_freed=record.bytes_freed,
-        temporary=record.temporary,
+        bytes_freed=record.usable_freed if is_light else record.bytes_freed,
+        net_bytes=usable if is_light else net,
+        temporary=None if is_light else record.temporary,
     )

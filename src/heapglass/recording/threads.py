@@ -26,8 +26,8 @@ class Sums:
         "bytes_freed",
         "counts_usable",
         "frees",
-        "losses",
         "is_above_noted_peak",
+        "losses",
         "peak_bytes",
         "peak_ns",
         "reallocs",
@@ -54,7 +54,7 @@ class Sums:
         self.losses = _by_name(schema.LOSSES, [image.header.losses, *(t.losses for t in threads)])
         # Threads hand their changes over in batches: more may be live than the peak noted so far.
         self.peak_bytes = max(image.header.peak_bytes, self.live_bytes)
-        # With one thread, or sampled, a peak is noted when the total falls from it, and now and then.
+        # With one thread, or sampled, a peak is noted when the total falls from it.
         is_lazy = self.counts_usable or not image.header.flags & schema.FLAG_MULTI_THREADED
         self.is_above_noted_peak = is_lazy and self.live_bytes > image.header.peak_bytes
         seen = max((t.last_seen for t in threads), default=0) if self.is_above_noted_peak else 0

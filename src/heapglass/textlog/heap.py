@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
 
 import numpy as np
 
@@ -41,6 +43,7 @@ _SUMMED = (
     "realloc_in_place",
     "realloc_moved",
 )
+_ERRORS = tuple(field.name for field in fields(SiteTable) if field.name.endswith("_error"))
 _UNSEEN = np.iinfo(np.int64).max
 _NS_PER_TICK = 1 << 20
 
@@ -221,6 +224,7 @@ class LogHeap:
             frees=sums["frees"],
             bytes_allocated=sums["bytes_allocated"],
             bytes_freed=sums["bytes_freed"],
+            net_bytes=sums["bytes_allocated"] - sums["bytes_freed"],
             temporary=sums["temporary"],
         )
 
@@ -228,7 +232,7 @@ class LogHeap:
         """These lines, added up by stack."""
         tally = self.replay.tally
         ids, row = np.unique(tally.stack[lines], return_inverse=True)
-        sums = {}
+        sums: dict[str, Any] = {}
         for name in _SUMMED:
             sums[name] = np.zeros(len(ids), np.int64)
             np.add.at(sums[name], row, tally[name][lines])
@@ -237,22 +241,19 @@ class LogHeap:
         np.maximum.at(largest, row, tally["largest"][lines])
         np.minimum.at(smallest, row, tally["smallest"][lines])
         np.minimum.at(first, row, tally["first_ns"][lines])
-        exact, no_error = np.zeros(len(ids), np.int64), np.zeros(len(ids))
+        exact = np.zeros(len(ids), np.int64)
+        errors: dict[str, Any] = {name: np.zeros(len(ids)) for name in _ERRORS}
         return SiteTable(
             id=ids,
             sample_bytes=exact,
             samples=exact,
-            allocations_error=no_error,
-            bytes_allocated_error=no_error,
-            live_blocks_error=no_error,
-            live_bytes_error=no_error,
-            peak_bytes_error=no_error,
             live_blocks=sums["allocations"] - sums["frees"],
             live_bytes=sums["bytes_allocated"] - sums["bytes_freed"],
             largest=largest,
             smallest=np.where(smallest == _UNSEEN, -1, smallest),
             first_seen_ns=np.where(first == _UNSEEN, 0, first),
             **sums,
+            **errors,
         )
 
 

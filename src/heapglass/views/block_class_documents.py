@@ -10,6 +10,7 @@ from heapglass.views.documents import (
     frame_document,
     losses_document,
     process_document,
+    sampling_document,
 )
 
 
@@ -18,11 +19,13 @@ def classes_document(source: HeapSource, view: ClassView) -> Document:
         "schema": f"heapglass.{view.kind.value}s/1",
         "process": process_document(source.process),
         "losses": losses_document(source.losses),
+        "sampling": sampling_document(source.recorder),
         "caveats": list(view.caveats),
         "warnings": list(view.warnings),
         "allocations": view.allocations,
         "live_blocks": view.blocks,
         "live_bytes": view.size_bytes,
+        **_errors(view),
         "classes": [_class(one) for one in view.classes],
         "group": view.group.value if view.group else None,
         "matched": view.matched,
@@ -36,6 +39,7 @@ def _class(one: BlockClass) -> Document:
         "high": one.high,
         "live_blocks": one.blocks,
         "live_bytes": one.size_bytes,
+        **_errors(one),
     }
 
 
@@ -48,6 +52,23 @@ def _row(row: ClassRow, view: ClassView) -> Document:
         "sites": list(row.sites),
         "live_blocks": row.blocks,
         "live_bytes": row.size_bytes,
+        **_row_errors(row, len(view.classes)),
         "counts": list(row.counts[: len(view.classes)]),
         "stack": [frame_document(frame) for frame in stack],
+    }
+
+
+def _row_errors(row: ClassRow, classes: int) -> Document:
+    document = _errors(row)
+    if document:
+        document["errors"]["counts"] = list(row.count_errors[:classes])
+    return document
+
+
+def _errors(estimate: ClassView | BlockClass | ClassRow) -> Document:
+    """Nothing where all of it is exact."""
+    if not estimate.blocks_error:
+        return {}
+    return {
+        "errors": {"live_blocks": estimate.blocks_error, "live_bytes": estimate.bytes_error},
     }

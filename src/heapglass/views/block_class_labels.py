@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from heapglass.analysis.blocks import BlockClass
-from heapglass.units import Units, format_compact, format_count, format_size
+from heapglass.units import Units, format_count
 from heapglass.views.block_classes import ClassKind, ClassView
+from heapglass.views.estimates import counted_estimate, sized_estimate
 from heapglass.views.glyphs import Glyphs
 from heapglass.views.histogram import Bar, lifetime_label, size_label
 
 _S = 10**9
 _LONGEST_BAR = 50
-_NUMBERS_WIDTH = 20  # gaps, count and size
+_GAP = 2
 
 
 def class_label(one: BlockClass, view: ClassView, units: Units, glyphs: Glyphs) -> str:
@@ -30,18 +31,25 @@ def draw_classes(view: ClassView, width: int, units: Units, glyphs: Glyphs) -> l
     """A line that gives the scale, and one for each class, none wider than `width`."""
     labels = [f"{class_label(one, view, units, glyphs)}:" for one in view.classes]
     label_width = max(map(len, labels))
-    room = max(10, min(_LONGEST_BAR, width - label_width - _NUMBERS_WIDTH - 2))
+    counts = [counted_estimate(one.blocks, one.blocks_error, glyphs) for one in view.classes]
+    sizes = [_size_text(one, units, glyphs) for one in view.classes]
+    count_width, size_width = max(6, *map(len, counts)), max(8, *map(len, sizes))
+    taken = label_width + count_width + size_width + 4 * _GAP
+    room = max(10, min(_LONGEST_BAR, width - taken))
     scale = _scale([one.blocks for one in view.classes], room)
     noun = "allocation" if scale == 1 else "allocations"
     lines = [
         f"Current allocations by {view.kind.value}: ( # = {format_count(scale)} current {noun})"
     ]
-    for label, one in zip(labels, view.classes, strict=True):
+    for label, count, size, one in zip(labels, counts, sizes, view.classes, strict=True):
         bar = "#" * -(-one.blocks // scale)
-        size = format_size(one.size_bytes, units) if one.blocks else ""
-        count = format_compact(one.blocks)
-        lines.append(f"{label:>{label_width}}  {bar:<{room}}  {count:>6}  {size:>8}")
+        numbers = f"{count:>{count_width}}  {size:>{size_width}}"
+        lines.append(f"{label:>{label_width}}  {bar:<{room}}  {numbers}")
     return lines
+
+
+def _size_text(one: BlockClass, units: Units, glyphs: Glyphs) -> str:
+    return sized_estimate(one.size_bytes, one.bytes_error, units, glyphs) if one.blocks else ""
 
 
 def _scale(counts: Sequence[int], room: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from math import hypot, sqrt
 
 import numpy as np
 
@@ -12,20 +13,22 @@ from heapglass.analysis.blocks import (
     CLASSIC_AGES_NS,
     CLASSIC_SIZES,
     BlockClass,
+    Census,
     ages_ns,
     classify,
-    classify_sites,
+    count_classes,
     fine_ages_ns,
     fine_sizes,
+    sum_sites,
     take_blocks,
 )
 from heapglass.analysis.filters import Filter
 from heapglass.analysis.grouping import GroupBy, GroupKey, group_key
 from heapglass.analysis.plumbing import Plumbing
 from heapglass.model import BlockTable, Frame, HeapSource
-from heapglass.model.tables import F64, I64
+from heapglass.model.tables import I64
 from heapglass.units import Units
-from heapglass.views.caveats import list_view_caveats
+from heapglass.views.caveats import list_caveats
 from heapglass.views.naming import Resolver, name_stacks
 from heapglass.views.rows import Origin, find_origin
 from heapglass.views.selection import TableQuery, select_sites
@@ -67,7 +70,10 @@ class ClassRow:
     origin: Origin  # of the first site
     blocks: int
     size_bytes: int
+    blocks_error: float  # standard errors; 0 where all blocks are known
+    bytes_error: float
     counts: tuple[int, ...]  # blocks by class
+    count_errors: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +96,14 @@ class ClassView:
     def size_bytes(self) -> int:
         return sum(one.size_bytes for one in self.classes)
 
+    @property
+    def blocks_error(self) -> float:
+        return hypot(*(one.blocks_error for one in self.classes))
+
+    @property
+    def bytes_error(self) -> float:
+        return hypot(*(one.bytes_error for one in self.classes))
+
 
 def build_classes(source: HeapSource, resolver: Resolver, query: ClassQuery) -> ClassView:
     chosen = select_sites(source, resolver, TableQuery(filters=query.filters, units=query.units))
@@ -97,10 +111,10 @@ def build_classes(source: HeapSource, resolver: Resolver, query: ClassQuery) -> 
     is_all = not query.filters and query.sites is None
     blocks = _choose_blocks(source.blocks(), query, None if is_all else sorted(sites))
     values, lows = _values(source, blocks, query)
-    rows = _rows(source, resolver, query, _BySite(*classify_sites(values, lows, blocks)))
+    rows = _rows(source, resolver, query, count_classes(values, lows, blocks))
     classes = classify(values, lows, blocks)
     return ClassView(
-        caveats=list_view_caveats(source, source.sites(), query.units),
+        caveats=list_caveats(source, source.sites(), query.units),
         kind=query.kind,
         is_fine=query.is_fine,
         group=query.group,
@@ -133,15 +147,8 @@ def _values(
     return ages, fine_ages_ns(ages) if query.is_fine else CLASSIC_AGES_NS
 
 
-@dataclass(frozen=True, slots=True)
-class _BySite:
-    sites: I64
-    counts: F64  # by site and class
-    sizes: F64
-
-
 def _rows(
-    source: HeapSource, resolver: Resolver, query: ClassQuery, found: _BySite
+    source: HeapSource, resolver: Resolver, query: ClassQuery, found: Census
 ) -> list[ClassRow]:
     if query.group is None:
         return []
@@ -153,14 +160,18 @@ def _rows(
         members.setdefault(_key(query.group, site, origins[site].responsible), []).append(index)
     rows = []
     for key, indexes in members.items():
+        counts, _, count_errors, _ = zip(*sum_sites(found, indexes), strict=True)
         rows.append(
             ClassRow(
                 sites=tuple(sites[index] for index in indexes),
                 key=key if isinstance(key, GroupKey) else None,
                 origin=origins[sites[indexes[0]]],
-                blocks=round(float(found.counts[indexes].sum())),
-                size_bytes=round(float(found.sizes[indexes].sum())),
-                counts=tuple(np.rint(found.counts[indexes].sum(axis=0)).astype(int).tolist()),
+                blocks=round(float(found.blocks[indexes].sum())),
+                size_bytes=round(float(found.size_bytes[indexes].sum())),
+                blocks_error=hypot(*count_errors),
+                bytes_error=sqrt(float(found.bytes_variance[indexes].sum())),
+                counts=counts,
+                count_errors=count_errors,
             )
         )
     return sorted(rows, key=lambda row: (-row.size_bytes, row.sites))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heapglass.analysis.narrowed import absent_counters, is_part
 from heapglass.analysis.peak import peak_difference_bytes
 from heapglass.model import (
     ChangeReason,
@@ -93,7 +94,7 @@ def list_caveats(source: HeapSource, table: SiteTable, units: Units = Units.IEC)
         *source.notes,
         *ladder_sentences(losses),
         *(loss_sentence(loss.kind, loss.events) for loss in losses.items if loss.events),
-        *sampling_sentences(source.recorder, source.totals, source.process, units),
+        *(part_sentences if is_part(source) else whole_sentences)(source, units),
         *budget_sentences(source.recorder, units),
         *pause_sentences(source.recorder),
         *peak_sentences(losses, units),
@@ -101,16 +102,6 @@ def list_caveats(source: HeapSource, table: SiteTable, units: Units = Units.IEC)
         *output_sentences(losses),
         *annotation_sentences(source.annotated(), units),
     )
-
-
-def list_view_caveats(
-    source: HeapSource, table: SiteTable, units: Units = Units.IEC
-) -> tuple[str, ...]:
-    """The same for a view that has no room for the errors of estimates."""
-    caveats = list_caveats(source, table, units)
-    if source.recorder.mode == "exact":
-        return caveats
-    return (*caveats, "Standard errors are not shown here: 'heapglass table' has them.")
 
 
 def loss_sentence(kind: LossKind, events: int) -> str:
@@ -134,10 +125,9 @@ def sampling_sentences(
     """What is estimated, and what totals count, in a recording in which blocks may be sampled."""
     sentences = []
     if recorder.mode != "exact":
-        every = format_size(recorder.sample_bytes, units)
         sentences.append(
-            f"Sampled once in about {every}: sites are estimates, shown with their standard"
-            " errors; totals are exact."
+            f"{_sampled_text(recorder, units)}: sites are estimates and have standard errors;"
+            " totals are exact."
         )
     if totals.live_unit is LiveUnit.USABLE:
         sentences.append(
@@ -149,6 +139,42 @@ def sampling_sentences(
                 " totals are too low by these."
             )
     return tuple(sentences)
+
+
+def _sampled_text(recorder: Recorder, units: Units) -> str:
+    """At which interval, or between which two; and whether all the time."""
+    ends = dict.fromkeys(sampling_intervals(recorder))
+    every = " to ".join(format_size(one, units) for one in ends)
+    return f"Sampled {'in part, ' if is_partly_sampled(recorder) else ''}once in about {every}"
+
+
+def sampling_intervals(recorder: Recorder) -> tuple[int, int]:
+    """The least and the most that there were."""
+    sampled = [change for change in recorder.changes if change.mode is Mode.SAMPLED]
+    intervals = {recorder.sample_bytes, *(change.sample_bytes for change in sampled)}
+    return min(intervals), max(intervals)
+
+
+def is_partly_sampled(recorder: Recorder) -> bool:
+    return any(change.mode is Mode.EXACT for change in recorder.changes)
+
+
+def whole_sentences(source: HeapSource, units: Units) -> tuple[str, ...]:
+    return sampling_sentences(source.recorder, source.totals, source.process, units)
+
+
+def part_sentences(source: HeapSource, units: Units) -> tuple[str, ...]:
+    """The same for a part of a heap."""
+    if source.recorder.mode == "exact":
+        return ()
+    sampled = (
+        f"{_sampled_text(source.recorder, units)}: sites are estimates and have standard errors,"
+        " and so have totals, which are what sites add up to."
+    )
+    if not absent_counters(source):
+        return (sampled,)
+    then = "Errors of then were not recorded: they are taken from those of the whole run."
+    return sampled, then
 
 
 def budget_sentences(recorder: Recorder, units: Units) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from heapglass.views.glyphs import Glyphs, draw_bar
 
 _SHARES_FROM = 100  # columns of screen
 _BARS_FROM = 140
+_ERRORS_WIDTH = 20  # what standard errors take of it
 _BAR_WIDTH = 10
 _TITLES = {
     SortKey.PEAK: "PEAK",
@@ -53,7 +55,9 @@ def choose_columns(query: ColumnQuery) -> tuple[Column, ...]:
     """Live, blocks, peak, allocations and temporary; bytes, shares and bars where the screen has
     room for them. On a narrow one, what is sorted by takes the place of the blocks if it is none
     of these."""
-    is_wide = query.width is None or query.width >= _SHARES_FROM
+    room = sys.maxsize if query.width is None else query.width
+    room -= _ERRORS_WIDTH if query.sum.samples else 0
+    is_wide = room >= _SHARES_FROM
     blocks = _count(query, "BLOCKS", "live_blocks")
     allocated = _size(query, "BYTES", "bytes_allocated")
     temporary = _count(query, "TEMPS", "temporary")
@@ -72,7 +76,7 @@ def choose_columns(query: ColumnQuery) -> tuple[Column, ...]:
         *([temporary] if extra is temporary else []),
         *([_share(query)] if is_wide else []),
     ]
-    if query.width is not None and query.width >= _BARS_FROM:
+    if query.width is not None and room >= _BARS_FROM:
         columns.append(_bar(query))
     return tuple(column for column in columns if column.counter not in query.absent)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import hypot
 
 import numpy as np
 
-from heapglass.analysis.counters import ESTIMATED
 from heapglass.analysis.diff import Change, Matcher, MatchKey, Pair, Side, pair_sides
 from heapglass.analysis.filters import Filter
 from heapglass.analysis.grouping import GroupBy, GroupKey, group_key
@@ -65,6 +65,8 @@ class ChangeSum:
     rows: int
     delta: int
     peak_delta: int
+    delta_error: float  # standard errors
+    peak_delta_error: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,8 @@ class DiffView:
     sums: tuple[ChangeSum, ...]  # over all sites that passed the filters, however small
     whole_before: int  # of what is compared, over those
     whole_after: int
+    whole_before_error: float
+    whole_after_error: float
     warnings: tuple[str, ...]
 
 
@@ -105,6 +109,8 @@ def build_diff(before: Named, after: Named, query: DiffQuery) -> DiffView:
         sums=tuple(_sum(change, [pair for _, pair in pairs]) for change in Change),
         whole_before=sum(side.value for side in old.sides.values()),
         whole_after=sum(side.value for side in new.sides.values()),
+        whole_before_error=hypot(*(side.error for side in old.sides.values())),
+        whole_after_error=hypot(*(side.error for side in new.sides.values())),
         warnings=tuple(dict.fromkeys((*before.names.warnings, *after.names.warnings))),
     )
 
@@ -153,13 +159,11 @@ def _side(table: SiteTable, rows: list[int], sort: SortKey) -> Side:
         int(getattr(table, column)[rows].sum()),
         int(getattr(table, _BLOCKS[column])[rows].sum()),
         int(table.peak_bytes[rows].sum()),
-        _error(table, rows, column),
+        *(_error(table, rows, name) for name in (column, _BLOCKS[column], "peak_bytes")),
     )
 
 
 def _error(table: SiteTable, rows: list[int], column: str) -> float:
-    if column not in ESTIMATED:
-        return 0.0
     return float(np.sqrt(np.square(getattr(table, f"{column}_error")[rows]).sum()))
 
 
@@ -178,6 +182,8 @@ def _sum(change: Change, pairs: list[Pair]) -> ChangeSum:
         len(of_kind),
         sum(pair.delta for pair in of_kind),
         sum(pair.peak_delta for pair in of_kind),
+        hypot(*(pair.delta_error for pair in of_kind)),
+        hypot(*(pair.peak_delta_error for pair in of_kind)),
     )
 
 

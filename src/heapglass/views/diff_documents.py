@@ -8,6 +8,7 @@ from heapglass.views.documents import (
     Document,
     frame_document,
     process_document,
+    sampling_document,
     totals_document,
 )
 
@@ -19,10 +20,12 @@ def diff_document(before: Named, after: Named, view: DiffView) -> Document:
         "schema": DIFF_SCHEMA,
         "before": {
             "process": process_document(before.heap.process),
+            "sampling": sampling_document(before.heap.recorder),
             "totals": totals_document(view.before, None),
         },
         "after": {
             "process": process_document(after.heap.process),
+            "sampling": sampling_document(after.heap.recorder),
             "totals": totals_document(view.after, None),
         },
         "caveats": list(view.caveats),
@@ -36,6 +39,8 @@ def diff_document(before: Named, after: Named, view: DiffView) -> Document:
                 "count": one.rows,
                 "delta": one.delta,
                 "peak_delta": one.peak_delta if view.knows_peak else None,
+                **_error("delta_error", one.delta_error),
+                **_error("peak_delta_error", one.peak_delta_error if view.knows_peak else 0),
             }
             for one in view.sums
         ],
@@ -49,7 +54,7 @@ def _row(row: DiffRow, view: DiffView) -> Document:
     return {
         "change": row.pair.change.value,
         "delta": row.pair.delta,
-        **({"delta_error": row.pair.delta_error} if row.pair.delta_error else {}),
+        **_error("delta_error", row.pair.delta_error),
         "before": _side(row.pair.before, view),
         "after": _side(row.pair.after, view),
         "name": row.key.name if row.key else (frame.function if frame else ""),
@@ -61,8 +66,15 @@ def _row(row: DiffRow, view: DiffView) -> Document:
 def _side(side: Side, view: DiffView) -> Document:
     return {
         "value": side.value,
-        **({"error": side.error} if side.error else {}),
+        **_error("error", side.error),
         "blocks": side.blocks,
+        **_error("blocks_error", side.blocks_error),
         "peak_bytes": side.peak_bytes if view.knows_peak else None,
+        **_error("peak_error", side.peak_error if view.knows_peak else 0),
         "sites": list(side.sites),
     }
+
+
+def _error(name: str, error: float) -> Document:
+    """Nothing where there is none."""
+    return {name: error} if error else {}

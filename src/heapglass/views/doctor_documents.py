@@ -9,7 +9,7 @@ from typing import Any
 from heapglass.analysis.walks import WalkRates
 from heapglass.model import Finding
 from heapglass.views.doctor import DoctorView, ThreadRow, count
-from heapglass.views.documents import process_document
+from heapglass.views.documents import process_document, sampling_document
 
 DOCTOR_SCHEMA = "heapglass.doctor/1"
 MACHINE_SCHEMA = "heapglass.machine/1"
@@ -22,6 +22,7 @@ def doctor_document(view: DoctorView) -> Document:
     return {
         "schema": DOCTOR_SCHEMA,
         "process": process_document(view.process),
+        "sampling": sampling_document(view.recorder),
         "verdict": view.verdict,
         "findings": [asdict(finding) for finding in view.findings],
         "stats": dict(view.recorder.stats),

@@ -6,7 +6,7 @@ Keys are only ever added; a change of meaning gets a new number in `schema`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, fields
+from dataclasses import asdict, astuple, fields
 from functools import lru_cache
 from typing import Any
 
@@ -24,6 +24,7 @@ from heapglass.model import (
     Recorder,
     Totals,
 )
+from heapglass.views.caveats import is_partly_sampled, sampling_intervals
 from heapglass.views.groups import GroupView
 from heapglass.views.histogram import Bar
 from heapglass.views.labels import cut_text
@@ -44,8 +45,10 @@ def summary_document(view: SummaryView) -> Document:
         "totals": {
             **totals_document(view.totals, view.peak_difference_bytes),
             **dict.fromkeys(_absent_totals(view.absent)),
+            **({"errors": _total_errors(view)} if any(astuple(view.errors)) else {}),
         },
         "losses": losses_document(view.losses),
+        "sampling": sampling_document(view.recorder),
         "recorder": _recorder(view.recorder, view.losses),
         "caveats": list(view.caveats),
         "threads": view.thread_count,
@@ -92,6 +95,7 @@ def _table_head(source: HeapSource, view: TableView | GroupView) -> Document:
         "schema": TABLE_SCHEMA,
         "process": process_document(source.process),
         "losses": losses_document(source.losses),
+        "sampling": sampling_document(source.recorder),
         "caveats": list(view.caveats),
         "warnings": list(view.warnings),
         "sort": view.sort.value,
@@ -130,9 +134,18 @@ def totals_document(totals: Totals, peak_difference_bytes: int | None) -> Docume
     }
 
 
+def _total_errors(view: SummaryView) -> Document:
+    """Of those totals that are estimates."""
+    errors = {name: error for name, error in asdict(view.errors).items() if error}
+    return {name: error for name, error in errors.items() if name in _TOTALS - view.absent}
+
+
+_TOTALS = {field.name for field in fields(Totals)}
+
+
 def _absent_totals(absent: frozenset[str]) -> Iterator[str]:
     """What is not known of a moment, as the totals call it."""
-    yield from absent & {field.name for field in fields(Totals)}
+    yield from absent & _TOTALS
     if "realloc_moved" in absent:
         yield "reallocs"
     if "peak_bytes" in absent:
@@ -141,6 +154,14 @@ def _absent_totals(absent: frozenset[str]) -> Iterator[str]:
 
 def losses_document(losses: Losses) -> Document:
     return {loss.kind.value: loss.events for loss in losses.items if loss.events}
+
+
+def sampling_document(recorder: Recorder) -> Document | None:
+    """None where every block was recorded."""
+    if recorder.mode == "exact":
+        return None
+    least, most = sampling_intervals(recorder)
+    return {"least_bytes": least, "most_bytes": most, "partly": is_partly_sampled(recorder)}
 
 
 def mark_document(mark: Mark) -> Document:
@@ -220,4 +241,5 @@ def _group(group: Group, absent: frozenset[str]) -> Document:
 
 
 def _bar(bar: Bar) -> Document:
-    return {"low": bar.low, "high": bar.high, "count": bar.count}
+    error = {"error": bar.error} if bar.error else {}
+    return {"low": bar.low, "high": bar.high, "count": bar.count, **error}

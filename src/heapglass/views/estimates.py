@@ -6,6 +6,7 @@ from heapglass.analysis.counters import Counters
 from heapglass.units import (
     Units,
     format_compact,
+    format_count,
     format_count_error,
     format_error,
     format_size,
@@ -33,6 +34,12 @@ def counted_estimate(count: int, error: float, glyphs: Glyphs) -> str:
     if not _matters(count, error):
         return text
     return f"{text} {glyphs.error}{format_count_error(count, error)}"
+
+
+def blocks_estimate(count: int, error: float, glyphs: Glyphs) -> str:
+    """Every digit: `30,091 ±4,738 blocks`."""
+    margin = f" {glyphs.error}{format_count(round(error))}" if _matters(count, error) else ""
+    return f"{format_count(count)}{margin} block{'' if count == 1 else 's'}"
 
 
 def _matters(value: int, error: float) -> bool:

@@ -37,6 +37,7 @@ class ExtractQuery:
     metric: Metric | None = None  # None: what suits the process
     filters: tuple[Filter, ...] = ()
     min_bytes: int = 0  # of a site, in what the metric counts
+    has_errors: bool = True  # where it goes there is room for the errors of estimates
     plumbing: Plumbing = field(default_factory=Plumbing)
 
 
@@ -58,6 +59,7 @@ def build_extract(source: HeapSource, resolver: Resolver, query: ExtractQuery) -
         caveats=(
             *list_caveats(source, chosen.table),
             *_part_sentences(source),
+            *_error_sentences(chosen.table, query),
             *_shrunk_sentences(take_rows(chosen.table, chosen.rows), metric),
         ),
         metric=metric,
@@ -85,6 +87,15 @@ def _part_sentences(source: HeapSource) -> Iterator[str]:
         yield f"Not known of this part, and 0 where columns are: {', '.join(sorted(absent))}."
     if is_of_threads(source):
         yield "Timeline, snapshots and single blocks do not tell threads apart: they are of all."
+
+
+def _error_sentences(table: SiteTable, query: ExtractQuery) -> Iterator[str]:
+    if not table.samples.any():
+        return
+    if query.has_errors:
+        yield "Of the sites in snapshots, which are estimates too, no errors were recorded."
+    else:
+        yield "This format has no room for standard errors: json, csv and parquet have them."
 
 
 def _shrunk_sentences(table: SiteTable, metric: Metric) -> Iterator[str]:

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from heapglass.model import Histogram
-from heapglass.units import Units, format_compact, format_duration, format_share, format_size
+from heapglass.units import Units, format_duration, format_share, format_size
+from heapglass.views.estimates import counted_estimate
 from heapglass.views.glyphs import Glyphs, draw_bar
 
 _BAR_WIDTH = 30
-_NUMBERS_WIDTH = 18  # gaps, count and share
+_COUNT_WIDTH = 6
+_REST_WIDTH = 12  # gaps and share
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,7 @@ class Bar:
     low: int
     high: int | None
     count: int
+    error: float = 0.0  # standard error; 0 where it is exact
 
 
 def fold_histogram(histogram: Histogram, max_bars: int = 8) -> tuple[Bar, ...]:
@@ -57,14 +60,16 @@ def lifetime_label(bar: Bar, glyphs: Glyphs) -> str:
 def draw_bars(bars: Sequence[Bar], labels: Sequence[str], width: int, glyphs: Glyphs) -> list[str]:
     """Lines of label, bar, count and share, none wider than `width`."""
     label_width = max(map(len, labels), default=0)
-    bar_width = max(1, min(_BAR_WIDTH, width - label_width - _NUMBERS_WIDTH))
+    counts = [counted_estimate(bar.count, bar.error, glyphs) for bar in bars]
+    count_width = max(_COUNT_WIDTH, *map(len, counts), 0)
+    bar_width = max(1, min(_BAR_WIDTH, width - label_width - count_width - _REST_WIDTH))
     whole = sum(bar.count for bar in bars)
     largest = max((bar.count for bar in bars), default=0)
     lines = []
-    for label, bar in zip(labels, bars, strict=True):
+    for label, count, bar in zip(labels, counts, bars, strict=True):
         drawn = draw_bar(bar.count / largest, bar_width, glyphs)
         share = format_share(bar.count, whole) if bar.count else ""
-        numbers = f"{format_compact(bar.count):>6}  {share:>4}"
+        numbers = f"{count:>{count_width}}  {share:>4}"
         lines.append(f"  {label:>{label_width}}  {drawn:<{bar_width}}  {numbers}")
     return lines
 
@@ -73,7 +78,9 @@ def _bar(histogram: Histogram, first: int, end: int) -> Bar:
     buckets = len(histogram.counts)
     count = int(histogram.counts[first:end].sum())
     high = _low(min(end, buckets)) * histogram.unit if end < buckets else None
-    return Bar(_low(first) * histogram.unit, high, count)
+    errors = np.zeros(buckets) if histogram.errors is None else histogram.errors
+    error = float(np.sqrt(np.square(errors[first:end]).sum()))
+    return Bar(_low(first) * histogram.unit, high, count, error)
 
 
 def _low(bucket: int) -> int:

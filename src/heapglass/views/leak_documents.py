@@ -9,6 +9,7 @@ from heapglass.views.documents import (
     frame_document,
     losses_document,
     process_document,
+    sampling_document,
 )
 from heapglass.views.leaks import LeakRow, LeaksView, LeftOut
 
@@ -20,6 +21,7 @@ def leaks_document(source: HeapSource, view: LeaksView) -> Document:
         "schema": LEAKS_SCHEMA,
         "process": process_document(source.process),
         "losses": losses_document(source.losses),
+        "sampling": sampling_document(source.recorder),
         "caveats": list(view.caveats),
         "warnings": list(view.warnings),
         "remainder": view.remainder.value,
@@ -64,7 +66,7 @@ def _site(one: Suspect) -> Document:
     }
 
 
-def _errors(estimate: LeaksView | LeakRow | Suspect) -> Document:
+def _errors(estimate: LeaksView | LeakRow | Suspect | LeftOut) -> Document:
     """Nothing where all of it is exact."""
     if not estimate.blocks_error:
         return {}
@@ -80,4 +82,5 @@ def _left_out(one: LeftOut) -> Document:
         "sites": one.sites,
         "live_blocks": one.blocks,
         "live_bytes": one.size_bytes,
+        **_errors(one),
     }

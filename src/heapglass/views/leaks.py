@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import hypot
@@ -17,7 +16,7 @@ from heapglass.analysis.plumbing import Plumbing
 from heapglass.analysis.stacks import NamedStack, responsible_frame
 from heapglass.analysis.suppressions import Suppression, Suppressor
 from heapglass.analysis.suspects import Certainty, Span, Suspect, find_suspects, levels_at
-from heapglass.model import BlockTable, HeapSource
+from heapglass.model import BlockTable, HeapSource, LiveUnit
 from heapglass.units import Units
 from heapglass.views.caveats import list_caveats
 from heapglass.views.naming import Resolver, name_stacks
@@ -82,6 +81,8 @@ class LeftOut:
     sites: int
     blocks: int
     size_bytes: int
+    blocks_error: float  # standard errors; 0 where all blocks are known
+    bytes_error: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,7 @@ class LeaksView:
     bytes_error: float
     left_out: tuple[LeftOut, ...]
     knows_growth: bool  # there is a snapshot to compare with
+    may_miss: bool  # there are live blocks, of which only samples are known
     group: GroupBy | None
     warnings: tuple[str, ...]
 
@@ -121,6 +123,7 @@ def build_leaks(source: HeapSource, resolver: Resolver, query: LeakQuery) -> Lea
         bytes_error=hypot(*(row.bytes_error for row in rows)),
         left_out=left_out,
         knows_growth=levels is not None,
+        may_miss=source.totals.live_unit is LiveUnit.USABLE and source.totals.live_blocks > 0,
         group=query.group,
         warnings=tuple(resolver.warnings),
     )
@@ -141,7 +144,7 @@ def _sift(
     """Those to be shown, and the sums of the others by what kept them out."""
     suppressor = Suppressor(query.suppressions)
     kept: list[Suspect] = []
-    out: dict[tuple[str, bool], Counter[str]] = {}
+    out: dict[tuple[str, bool], list[Suspect]] = {}
     for one in suspects:
         stack = stacks[one.site]
         if not passes_all(stack, query.filters):
@@ -150,13 +153,20 @@ def _sift(
         if reason is None:
             kept.append(one)
         else:
-            sums = {"sites": 1, "blocks": one.blocks, "size_bytes": one.size_bytes}
-            out.setdefault(reason, Counter()).update(sums)
-    left_out = [
-        LeftOut(reason, is_built_in, sums["sites"], sums["blocks"], sums["size_bytes"])
-        for (reason, is_built_in), sums in out.items()
-    ]
+            out.setdefault(reason, []).append(one)
+    left_out = [_left_out(reason, those) for reason, those in out.items()]
     return kept, tuple(sorted(left_out, key=lambda one: -one.size_bytes))
+
+
+def _left_out(reason: tuple[str, bool], suspects: Sequence[Suspect]) -> LeftOut:
+    return LeftOut(
+        *reason,
+        len(suspects),
+        sum(one.blocks for one in suspects),
+        sum(one.size_bytes for one in suspects),
+        hypot(*(one.blocks_error for one in suspects)),
+        hypot(*(one.bytes_error for one in suspects)),
+    )
 
 
 def _reason(

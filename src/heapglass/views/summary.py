@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from heapglass.analysis.counters import Errors, sum_counters
 from heapglass.analysis.leaks import Remainder, find_remains
-from heapglass.analysis.narrowed import absent_counters
+from heapglass.analysis.narrowed import absent_counters, is_part
 from heapglass.analysis.order import SortKey, top_sites
 from heapglass.analysis.peak import peak_difference_bytes
 from heapglass.analysis.plumbing import Plumbing
@@ -43,6 +43,7 @@ class SummaryView:
     thread_count: int
     site_count: int
     totals: Totals
+    errors: Errors  # standard errors of those totals that are estimates
     peak_difference_bytes: int | None  # what the sites add up to then, less the peak
     losses: Losses
     recorder: Recorder
@@ -68,11 +69,12 @@ def build_summary(source: HeapSource, resolver: Resolver, query: SummaryQuery) -
     stacks = name_stacks(source, resolver, sorted(shown))
     absent = absent_counters(source)
     return SummaryView(
-        caveats=(*list_caveats(source, table, query.units), *_moment_note(table, absent)),
+        caveats=list_caveats(source, table, query.units),
         process=process,
         thread_count=sum(one.first_seen_ns <= process.duration_ns for one in source.threads),
         site_count=len(table),
         totals=source.totals,
+        errors=_total_errors(source, table),
         peak_difference_bytes=peak_difference_bytes(source, table),
         losses=source.losses,
         recorder=source.recorder,
@@ -90,9 +92,11 @@ def build_summary(source: HeapSource, resolver: Resolver, query: SummaryQuery) -
     )
 
 
-def _moment_note(table: SiteTable, absent: frozenset[str]) -> Iterator[str]:
-    if absent and table.samples.any():
-        yield "The totals of a moment are what its sites add up to, and so estimates, too."
+def _total_errors(source: HeapSource, table: SiteTable) -> Errors:
+    """Of a part all totals are what its sites add up to; of the whole, threads know all but what
+    was temporary."""
+    errors = sum_counters(table).errors
+    return errors if is_part(source) else Errors(temporary=errors.temporary)
 
 
 def command_text(process: Process) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from heapglass.analysis.counters import Errors
 from heapglass.model import HeapSource
-from heapglass.views.documents import Document, losses_document, process_document
+from heapglass.views.documents import Document, losses_document, process_document, sampling_document
 from heapglass.views.threads import ThreadRow, ThreadsView
 
 THREADS_SCHEMA = "heapglass.threads/1"
@@ -14,6 +15,7 @@ def threads_document(source: HeapSource, view: ThreadsView) -> Document:
         "schema": THREADS_SCHEMA,
         "process": process_document(source.process),
         "losses": losses_document(source.losses),
+        "sampling": sampling_document(source.recorder),
         "caveats": list(view.caveats),
         "warnings": list(view.warnings),
         "sort": view.sort.value,
@@ -33,6 +35,18 @@ def _row(row: ThreadRow) -> Document:
         "bytes_freed": row.bytes_freed,
         "net_bytes": row.net_bytes,
         "temporary": row.temporary,
+        **({"errors": _errors(row.errors)} if row.errors else {}),
         "first_seen": row.first_seen_ns / 1e9,
         "last_seen": row.last_seen_ns / 1e9,
+    }
+
+
+def _errors(errors: Errors) -> Document:
+    return {
+        "allocations": errors.allocations,
+        "frees": errors.frees,
+        "bytes_allocated": errors.bytes_allocated,
+        "bytes_freed": errors.bytes_freed,
+        "net_bytes": errors.live_bytes,
+        "temporary": errors.temporary,
     }

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 
-from heapglass.analysis.counters import sum_counters
+from heapglass.analysis.counters import Errors, add_errors, sum_counters
 from heapglass.analysis.filters import Filter
 from heapglass.analysis.grouping import name_threads
 from heapglass.analysis.threads import find_threads
-from heapglass.model import HeapSource, Thread
+from heapglass.model import HeapSource, LiveUnit, Thread
 from heapglass.units import Units, format_duration
 from heapglass.views.caveats import list_caveats
 from heapglass.views.naming import Resolver
@@ -52,14 +52,11 @@ class ThreadRow:
     frees: int
     bytes_allocated: int
     bytes_freed: int
-    temporary: int
+    net_bytes: int  # allocated less freed; what others allocated may have been freed here
+    temporary: int | None  # None: not known
     first_seen_ns: int
     last_seen_ns: int
-
-    @property
-    def net_bytes(self) -> int:
-        """Allocated less freed; what others allocated may have been freed here."""
-        return self.bytes_allocated - self.bytes_freed
+    errors: Errors | None = None  # standard errors; None: all of it is exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +70,12 @@ class ThreadsView:
     warnings: tuple[str, ...]
 
 
-_SORTS = {
+_SORTS: dict[ThreadSort, Callable[[ThreadRow], int]] = {
     ThreadSort.BYTES: lambda row: -row.bytes_allocated,
     ThreadSort.ALLOCATIONS: lambda row: -row.allocations,
     ThreadSort.FREES: lambda row: -row.frees,
     ThreadSort.NET: lambda row: -row.net_bytes,
-    ThreadSort.TEMPORARY: lambda row: -row.temporary,
+    ThreadSort.TEMPORARY: lambda row: -(row.temporary or 0),
     ThreadSort.FIRST: lambda row: row.first_seen_ns,
 }
 
@@ -88,13 +85,18 @@ def build_threads(source: HeapSource, resolver: Resolver, query: ThreadQuery) ->
     if query.pattern is not None:
         threads = find_threads(threads, query.pattern)
     threads = tuple(thread for thread in threads if _is_seen(thread, query))
+    parts = [_Part(thread) for thread in threads]
     if query.filters:
-        threads = tuple(_filtered(source, resolver, threads, query))
-    rows = [_row(group) for group in _groups(threads, is_by_name=query.is_by_name)]
+        parts = list(_filtered(source, resolver, threads, query))
+    rows = [_row(group) for group in _groups(parts, is_by_name=query.is_by_name)]
     rows = [row for row in rows if row.bytes_allocated >= query.min_bytes]
     rows.sort(key=lambda row: (_SORTS[query.sort](row), row.first_seen_ns, row.tids))
     return ThreadsView(
-        caveats=(*list_caveats(source, source.sites(), query.units), *_window_note(query)),
+        caveats=(
+            *list_caveats(source, source.sites(), query.units),
+            *_exact_note(source, query),
+            *_window_note(query),
+        ),
         sort=query.sort,
         is_by_name=query.is_by_name,
         rows=tuple(rows[: query.limit] if query.limit else rows),
@@ -104,9 +106,25 @@ def build_threads(source: HeapSource, resolver: Resolver, query: ThreadQuery) ->
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a thread did in all, exactly, or at some sites, for all that is known of these."""
+
+    thread: Thread
+    errors: Errors | None = None
+
+
 def _is_seen(thread: Thread, query: ThreadQuery) -> bool:
     is_early = query.until_ns is None or thread.first_seen_ns <= query.until_ns
     return is_early and thread.last_seen_ns >= query.since_ns
+
+
+def _exact_note(source: HeapSource, query: ThreadQuery) -> Iterator[str]:
+    if source.totals.live_unit is LiveUnit.USABLE and not query.filters:
+        yield (
+            "What threads did is exact, FREED and NET in usable bytes; what of it was temporary is"
+            " not known: 'heapglass table --group thread' has estimates."
+        )
 
 
 def _window_note(query: ThreadQuery) -> Iterator[str]:
@@ -122,7 +140,7 @@ def _window_note(query: ThreadQuery) -> Iterator[str]:
 
 def _filtered(
     source: HeapSource, resolver: Resolver, threads: Sequence[Thread], query: ThreadQuery
-) -> Iterator[Thread]:
+) -> Iterator[_Part]:
     """What was done at the sites that pass. Sites are counted by shard: threads that wrote to one,
     one after the other, are told apart no more and go by all their names."""
     sites = select_sites(source, resolver, TableQuery(filters=query.filters)).ids()
@@ -132,7 +150,7 @@ def _filtered(
         if not served or not len(rows):
             continue
         sums = sum_counters(table, rows)
-        yield Thread(
+        thread = Thread(
             tid=served[0].tid,
             name=name_threads(served),
             shard=shard,
@@ -142,20 +160,25 @@ def _filtered(
             frees=sums.frees,
             bytes_allocated=sums.bytes_allocated,
             bytes_freed=sums.bytes_freed,
+            net_bytes=sums.live_bytes,
             temporary=sums.temporary,
         )
+        yield _Part(thread, sums.errors if sums.samples else None)
 
 
-def _groups(threads: Sequence[Thread], *, is_by_name: bool) -> Iterable[Sequence[Thread]]:
+def _groups(parts: Sequence[_Part], *, is_by_name: bool) -> Iterable[Sequence[_Part]]:
     if not is_by_name:
-        return [(thread,) for thread in threads]
-    by_name: dict[str, list[Thread]] = {}
-    for thread in threads:
-        by_name.setdefault(thread.name, []).append(thread)
+        return [(part,) for part in parts]
+    by_name: dict[str, list[_Part]] = {}
+    for part in parts:
+        by_name.setdefault(part.thread.name, []).append(part)
     return by_name.values()
 
 
-def _row(threads: Sequence[Thread]) -> ThreadRow:
+def _row(parts: Sequence[_Part]) -> ThreadRow:
+    threads = [part.thread for part in parts]
+    known = [thread.temporary for thread in threads if thread.temporary is not None]
+    errors = [part.errors for part in parts if part.errors is not None]
     return ThreadRow(
         name=threads[0].name,
         tids=tuple(thread.tid for thread in threads),
@@ -163,7 +186,9 @@ def _row(threads: Sequence[Thread]) -> ThreadRow:
         frees=sum(thread.frees for thread in threads),
         bytes_allocated=sum(thread.bytes_allocated for thread in threads),
         bytes_freed=sum(thread.bytes_freed for thread in threads),
-        temporary=sum(thread.temporary for thread in threads),
+        net_bytes=sum(thread.net_bytes for thread in threads),
+        temporary=sum(known) if len(known) == len(threads) else None,
         first_seen_ns=min(thread.first_seen_ns for thread in threads),
         last_seen_ns=max(thread.last_seen_ns for thread in threads),
+        errors=add_errors(errors) if errors else None,
     )

@@ -91,7 +91,11 @@ def build_timeline(source: HeapSource, resolver: Resolver, query: TimelineQuery)
     has_peak = query.curve is Curve.LIVE and picked is None
     is_inside = first_ns <= totals.peak_time_ns <= last_ns
     return TimelineView(
-        caveats=(*list_caveats(source, table, query.units), *_thread_note(query)),
+        caveats=(
+            *list_caveats(source, table, query.units),
+            *_thread_note(query),
+            *_error_note(table, query, picked),
+        ),
         curve=query.curve,
         series=cut_series(series, first_ns, last_ns),
         first_ns=first_ns,
@@ -113,6 +117,14 @@ def _thread_note(query: TimelineQuery) -> Iterator[str]:
         yield (
             f"All that happened at {sites} that these threads allocated at: neither timeline nor"
             " snapshots tell threads apart."
+        )
+
+
+def _error_note(table: SiteTable, query: TimelineQuery, picked: set[int] | None) -> Iterator[str]:
+    if table.samples.any() and (picked is not None or query.top):
+        yield (
+            "Snapshots carry no errors: what sites held over time is estimated without; for one"
+            " moment 'heapglass table FILE@MOMENT' has them, in proportion to those of the end."
         )
 
 

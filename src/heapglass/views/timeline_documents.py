@@ -9,6 +9,7 @@ from heapglass.views.documents import (
     losses_document,
     mark_document,
     process_document,
+    sampling_document,
     site_document,
 )
 from heapglass.views.timeline import TimelineView
@@ -21,6 +22,7 @@ def timeline_document(source: HeapSource, view: TimelineView) -> Document:
         "schema": TIMELINE_SCHEMA,
         "process": process_document(source.process),
         "losses": losses_document(source.losses),
+        "sampling": sampling_document(source.recorder),
         "caveats": list(view.caveats),
         "warnings": list(view.warnings),
         "curve": view.curve.value,

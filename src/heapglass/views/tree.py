@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from heapglass.analysis.counters import ESTIMATED, take_rows
+from heapglass.analysis.counters import take_rows
 from heapglass.analysis.leaks import Remainder
 from heapglass.analysis.narrowed import absent_counters
 from heapglass.analysis.order import SortKey, size_column, sort_column
@@ -51,8 +51,9 @@ class TreeView:
     tree: CallTree
     table: SiteTable  # the sites that the tree was built of
     total: I64
-    error: F64  # standard errors of `total`; 0 where that is exact, or nobody knows
+    error: F64  # standard errors of `total`; 0 where that is exact
     own: I64
+    own_error: F64
     below: Sequence[Sequence[int]]
     shown: int  # nodes
     least: int  # in what is sorted by, or in bytes allocated where calls are
@@ -94,6 +95,7 @@ def build_tree_view(
     stacks = chosen.stacks or name_stacks(source, resolver, sites)
     tree = build_tree(watch(sites), stacks, query.shape)
     column = getattr(table, sort_column(chosen.sort))
+    errors = getattr(table, f"{sort_column(chosen.sort)}_error")
     total = tree.totals(column)
     sizes = tree.totals(getattr(table, size_column(chosen.sort)))
     least = query.min_bytes
@@ -108,8 +110,9 @@ def build_tree_view(
         tree=tree,
         table=table,
         total=total,
-        error=tree.errors(_errors(table, chosen.sort)),
+        error=tree.errors(errors),
         own=tree.own(column),
+        own_error=tree.own_errors(errors),
         below=_sorted_below(tree, total, is_shown.tolist()),
         shown=int(is_shown.sum()) - 1,
         least=least if least is not None else -(-int(total[ROOT]) // _LEAST_SHARE),
@@ -156,12 +159,6 @@ def _sorted_below(tree: CallTree, total: I64, is_shown: Sequence[bool]) -> list[
         sorted((node for node in nodes if is_shown[node]), key=lambda node: -totals[node])
         for nodes in tree.children()
     ]
-
-
-def _errors(table: SiteTable, sort: SortKey) -> F64:
-    name = sort_column(sort)
-    known: F64 = getattr(table, f"{name}_error") if name in ESTIMATED else np.zeros(len(table))
-    return known
 
 
 def _shrunk(values: I64, sort: SortKey, units: Units) -> Iterator[str]:

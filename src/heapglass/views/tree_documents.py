@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from heapglass.analysis.counters import ESTIMATED
 from heapglass.analysis.tree import ROOT
 from heapglass.model import HeapSource
-from heapglass.views.documents import Document, losses_document, process_document
+from heapglass.views.documents import Document, losses_document, process_document, sampling_document
 from heapglass.views.tree import NODE_COUNTERS, TreeView
 from heapglass.views.tree_labels import label_name
 
@@ -17,6 +16,7 @@ def tree_document(source: HeapSource, view: TreeView) -> Document:
         "schema": TREE_SCHEMA,
         "process": process_document(source.process),
         "losses": losses_document(source.losses),
+        "sampling": sampling_document(source.recorder),
         "caveats": list(view.caveats),
         "warnings": list(view.warnings),
         "sort": view.sort.value,
@@ -35,8 +35,7 @@ def _nodes(view: TreeView) -> list[Document]:
     samples = view.tree.totals(view.table.samples)
     errors = {
         name: view.tree.errors(getattr(view.table, f"{name}_error"))
-        for name in (ESTIMATED if samples[ROOT] else ())
-        if name not in view.absent
+        for name in (known if samples[ROOT] else ())
     }
     listed: list[Document] = []
     pending = [(ROOT, -1)]
@@ -48,6 +47,8 @@ def _nodes(view: TreeView) -> list[Document]:
         if samples[node]:
             counters["samples"] = int(samples[node])
             counters["errors"] = {name: float(error[node]) for name, error in errors.items()}
+            counters["total_error"] = float(view.error[node])
+            counters["own_error"] = float(view.own_error[node])
         place = len(listed)
         listed.append(
             {

@@ -8,6 +8,9 @@ from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any
 
+import numpy as np
+
+from heapglass.analysis.counters import sum_counters
 from heapglass.analysis.leaks import call_remainder
 from heapglass.model import (
     HeapSource,
@@ -34,7 +37,7 @@ def collect_facts(source: HeapSource, table: SiteTable, units: Units) -> dict[st
         "command": command_text(process),
         "process": _process(process),
         "duration_ns": process.duration_ns,
-        "totals": _totals(source.totals),
+        "totals": _totals(source.totals) | {"temporary_error": _temporary_error(table)},
         "remainder": call_remainder(process.state).value,
         "units": units.value,
         "caveats": list(list_caveats(source, table, units)),
@@ -77,6 +80,11 @@ def _process(process: Process) -> dict[str, Any]:
     }
 
 
+def _temporary_error(table: SiteTable) -> int:
+    """Of the one total that is an estimate, where sites are."""
+    return round(sum_counters(table).errors.temporary)
+
+
 def _totals(totals: Totals) -> dict[str, Any]:
     document = asdict(totals)
     document["slack_bytes"] = totals.slack_bytes
@@ -85,7 +93,8 @@ def _totals(totals: Totals) -> dict[str, Any]:
 
 
 def _histogram(histogram: Histogram) -> dict[str, Any]:
-    return {"unit": histogram.unit, "counts": histogram.counts.tolist()}
+    errors = None if histogram.errors is None else np.rint(histogram.errors).astype(int).tolist()
+    return {"unit": histogram.unit, "counts": histogram.counts.tolist(), "errors": errors}
 
 
 def _busiest(threads: Sequence[Thread]) -> list[Thread]:

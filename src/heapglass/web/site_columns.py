@@ -28,7 +28,14 @@ SUMMED = (
     "peak_bytes",
     "temporary",
 )
-ERRORS = ("allocations", "bytes_allocated", "live_bytes", "peak_bytes")
+ERRORS = (
+    "allocations",
+    "bytes_allocated",
+    "live_bytes",
+    "peak_blocks",
+    "peak_bytes",
+    "temporary",
+)
 _MEASURES = ("allocations", "bytes_allocated", "live_bytes", "peak_bytes", "temporary")
 
 

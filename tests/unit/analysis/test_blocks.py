@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from heapglass.analysis.blocks import (
     CLASSIC_AGES_NS,
     CLASSIC_SIZES,
-    BlockClass,
     ages_ns,
     block_weights,
     classify,
@@ -66,7 +65,10 @@ def test_a_sample_stands_for_those_it_was_taken_from() -> None:
     weights = block_weights(blocks([1, 1 << 30], every=512 << 10))
     assert weights.tolist() == pytest.approx([(512 << 10) + 0.5, 1])
     (found,) = classify(np.array([4, 4]), (0,), blocks([4, 4], every=1024))
-    assert found == BlockClass(0, None, 513, 2052)
+    assert (found.blocks, found.size_bytes) == (513, 2052)
+    weight = 256.5 + 1 / 3072  # 1 / (1 - exp(-4 / 1024)), nearly
+    assert found.blocks_error == pytest.approx((2 * weight * (weight - 1)) ** 0.5, rel=1e-4)
+    assert found.bytes_error == pytest.approx(4 * found.blocks_error)
 
 
 def test_blocks_that_are_always_sampled_stand_for_themselves() -> None:

@@ -243,6 +243,7 @@ def view_keys(run: Run) -> set[str]:
     )
     found = [keys(document(run, historic_heap(), *command)) for command in commands]
     found.append(keys(document(run, sampled_heap(), "diff", "x", "later")))
+    found.append(keys(document(run, sampled_heap(), "tree", "x")))
     return set().union(*found)
 
 

@@ -111,8 +111,12 @@ def test_errors_are_roots_of_variances(tmp_path: Path) -> None:
 
 def test_histograms_stand_for_all_blocks(tmp_path: Path) -> None:
     with open_recording(recording(tmp_path / "x")) as source:
-        assert source.size_histogram().counts[7] == 200 + 3  # 200.5, to the even one
+        assert source.size_histogram().counts[7] == 204  # 200.5 and 3, to the even one
         assert source.lifetime_histogram().counts[0] == 100
+        errors = source.size_histogram().errors, source.lifetime_histogram().errors
+        assert [None if one is None else one.max() for one in errors] == pytest.approx(
+            [2**24.5, 2**24], rel=1e-6
+        )
 
 
 def test_the_mode_is_told(tmp_path: Path) -> None:

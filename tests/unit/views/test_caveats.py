@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from heapglass.analysis.moments import PeakHeap
 from heapglass.model import (
     ChangeReason,
     LiveUnit,
@@ -50,6 +51,20 @@ def test_estimates_are_called_so() -> None:
     assert "512 KiB" in sentence
     (sentence,) = caveats(FakeSource(peak_error_bytes=4096), Units.SI)
     assert "4.1 kB" in sentence
+
+
+def test_several_intervals_are_told_from_the_least_to_the_most() -> None:
+    modes = ((Mode.EXACT, 0), (Mode.SAMPLED, 1 << 17), (Mode.SAMPLED, 1 << 24))
+    changes = tuple(ModeChange(1, mode, size, ChangeReason.START, 0.0) for mode, size in modes)
+    (sentence, *_) = caveats(FakeSource(mode="sampled", changes=changes))
+    assert sentence.startswith("Sampled in part, once in about 128 KiB to 16.0 MiB: ")
+
+
+def test_a_part_has_no_exact_totals() -> None:
+    source = PeakHeap(FakeSource(mode="sampled", live_unit=LiveUnit.USABLE))
+    sentences = list_caveats(source, source.sites())
+    assert any("and so have totals" in one for one in sentences)
+    assert not any("exact" in one or "usable" in one for one in sentences)
 
 
 def test_usable_totals_are_called_so() -> None:

@@ -37,6 +37,13 @@ def test_bars_begin_and_end_with_what_there_is() -> None:
     assert fold_histogram(histogram([0] * 48)) == ()
 
 
+def test_the_squares_of_errors_add_up() -> None:
+    counts, errors = np.zeros(48, np.int64), np.zeros(48)
+    counts[1:33], errors[1:3] = 1, (3, 4)
+    bars = fold_histogram(Histogram(counts, 1, errors), 8)
+    assert [bar.error for bar in bars] == [5, *[0] * 7]
+
+
 def test_the_last_bucket_has_no_end() -> None:
     assert fold_histogram(histogram([0] * 47 + [1])) == (Bar(2**46, None, 1),)
 

@@ -13,7 +13,7 @@ function drawHistograms(element, heap) {
 
 // Buckets double: the first is for 0, the next for 1, then 2 to 3, 4 to 7 and so on. `inset`: both
 // ends of a range belong to it.
-function makeHistogram(title, note, {unit, counts}, format, inset) {
+function makeHistogram(title, note, {unit, counts, errors}, format, inset) {
   const first = counts.findIndex((count) => count > 0);
   const last = counts.findLastIndex((count) => count > 0);
   const most = Math.max(...counts, 1);
@@ -22,9 +22,11 @@ function makeHistogram(title, note, {unit, counts}, format, inset) {
   for (let bucket = Math.max(0, first); bucket <= last; bucket += 1) {
     const bar = makeElement("i", {class: counts[bucket] ? "" : "zero"});
     bar.style.width = `${(100 * counts[bucket]) / most}%`;
+    const margin = errors ? formatMargin(counts[bucket], errors[bucket], true) : "";
     rows.push(makeElement(
         "tr", {}, makeElement("th", {scope: "row"}, rangeText(bucket, unit, format, inset)),
-        makeElement("td", {}, bar), makeElement("td", {class: "n"}, formatCompact(counts[bucket])),
+        makeElement("td", {}, bar),
+        makeElement("td", {class: "n"}, `${formatCompact(counts[bucket])}${margin}`),
         makeElement(
             "td", {class: "n quiet"}, counts[bucket] ? formatShare(counts[bucket], whole) : "")));
   }
@@ -77,7 +79,7 @@ function makeThread(thread, duration) {
     formatSize(thread.bytes_freed),
     formatCount(thread.allocations),
     formatCount(thread.frees),
-    formatShare(thread.temporary, thread.allocations),
+    thread.temporary === null ? "–" : formatShare(thread.temporary, thread.allocations),
   ];
   const tid = makeElement("span", {class: "quiet"}, `  ${thread.tid}`);
   const bar = makeElement("div", {class: "life", title, role: "img", "aria-label": title}, life);

@@ -267,23 +267,27 @@ class FlameGraph {
     const f = tree.function(node);
     const value = tree.value(node);
     const error = tree.error(node);
-    const amount = isCount(measure.measure) ? formatCount(value) : formatSize(value);
-    const margin =
-        error ? ` ±${isCount(measure.measure) ? formatCompact(error) : formatSize(error)}` : "";
+    const amount = wholeAmount(measure.measure, value, error);
     const shares = [`${formatShare(value, this.total)} of all`];
     if (node !== 0 && tree.parent(node) !== 0)
       shares.push(`${formatShare(value, tree.value(tree.parent(node)))} of the box above`);
     const lines = [
-      ["b", f < 0 ? this.label(f) : heap.name(f)],
-      ["em", `${amount}${margin}  ·  ${shares.join("  ·  ")}`]
+      ["b", f < 0 ? this.label(f) : heap.name(f)], ["em", `${amount}  ·  ${shares.join("  ·  ")}`]
     ];
     if (f < 0) return lines;
     const own = selfValue(tree, node);
+    const ownMargin = marginOf(measure.measure, own, selfError(tree, node));
     if (own > 0 && own < value)
-      lines.push(["em", `${formatValue(measure.measure, own)} of it in no further box`]);
+      lines.push(
+          ["em", `${formatValue(measure.measure, own)}${ownMargin} of it in no further box`]);
     const places = [heap.file(f), heap.module(f)].filter(Boolean);
     return places.length ? [...lines, ...places.map((place) => ["span", place])] : lines;
   }
+}
+
+function selfError(tree, node) {
+  const below = tree.children(node).reduce((sum, child) => sum + tree.error(child) ** 2, 0);
+  return Math.sqrt(Math.max(0, tree.error(node) ** 2 - below));
 }
 
 function selfValue(tree, node) {

@@ -19,6 +19,7 @@ function stackRows(heap, content, sites) {
     keys: sites,
     values: mapMeasures(
         (name) => Float64Array.from(sites, (site) => content.measures[name].values[site])),
+    error: (name, row) => content.measures[name].errors?.[sites[row]] ?? 0,
     name: (row) => heap.shortName(owner(row)),
     title: (row) => heap.name(owner(row)),
     place: (row) => heap.place(heap.owners[sites[row]]),
@@ -50,6 +51,10 @@ function ownerRows(heap, content, sites) {
         (name) => Float64Array.from(
             members,
             (list) => list.reduce((sum, site) => sum + content.measures[name].values[site], 0))),
+    error: (name, row) => {
+      const {errors} = content.measures[name];
+      return errors ? Math.sqrt(members[row].reduce((sum, site) => sum + errors[site] ** 2, 0)) : 0;
+    },
     name: (row) => (column ? text(row) : heap.shortName(keys[row])),
     title: text,
     place: (row) => plural(members[row].length, "stack"),

@@ -8,7 +8,8 @@ const ERROR_COLUMNS = {
   live: "live_bytes",
   leaked: "live_bytes",
   allocated: "bytes_allocated",
-  count: "allocations"
+  count: "allocations",
+  temporary: "temporary"
 };
 
 function isCount(measure) { return measure === "count" || measure === "temporary"; }
@@ -20,13 +21,38 @@ function formatValue(measure, value) {
 // The values of all sites, their errors where they are estimates, the sum, and words for it.
 function takeMeasure(heap, measure, span) {
   const values = siteValues(heap, measure, span);
+  const errors = siteErrors(heap, measure, span, values);
   let total = 0;
-  for (const value of values) total += value;
-  const errors = span || !ERROR_COLUMNS[measure] ?
-      null :
-      heap.columns[`site_${ERROR_COLUMNS[measure]}_error`] ?? null;
-  return {measure, values, errors, total, words: describeMeasure(heap, measure, span)};
+  let square = 0;
+  for (let site = 0; site < values.length; site += 1) {
+    total += values[site];
+    if (errors) square += errors[site] * errors[site];
+  }
+  const words = describeMeasure(heap, measure, span);
+  return {measure, values, errors, total, error: Math.sqrt(square), words};
 }
+
+// Null where all is exact. No errors of a span were recorded: they are taken for those of the whole
+// run, as far as these grow with the root of what is counted.
+function siteErrors(heap, measure, span, values) {
+  const c = heap.columns;
+  const whole = c[`site_${ERROR_COLUMNS[measure]}_error`];
+  if (!whole) return null;
+  if (!span || measure === "temporary") return whole;
+  const name = isCount(measure) ? "allocations" : "bytes_allocated";
+  const [all, errors] = [c[`site_${name}`], c[`site_${name}_error`]];
+  return Float64Array.from(
+      values,
+      (value, site) => errors[site] * Math.sqrt(Math.min(1, value / Math.max(1, all[site]))));
+}
+
+// With every digit of a count.
+function wholeAmount(measure, value, error) {
+  if (isCount(measure)) return `${formatCount(value)}${countMargin(value, error)}`;
+  return `${formatSize(value)}${formatMargin(value, error, false)}`;
+}
+
+function marginOf(measure, value, error) { return formatMargin(value, error, isCount(measure)); }
 
 function siteValues(heap, measure, span) {
   const c = heap.columns;

@@ -29,20 +29,23 @@ class StackPane {
   amounts(content, rows, row) {
     return content.columns.map((name) => {
       const value = rows.values[name][row];
-      const {total, errors, words} = content.measures[name];
-      const error = errors && content.group === "stack" ? errors[rows.keys[row]] : 0;
-      const margin = error ? ` ±${formatValue(name, error)}` : "";
-      const amount = isCount(name) ? formatCount(value) : formatSize(value);
-      return [words.name, `${amount}${margin}  (${formatShare(value, total)})`];
+      const {total, words} = content.measures[name];
+      const amount = wholeAmount(name, value, rows.error(name, row));
+      return [words.name, `${amount}  (${formatShare(value, total)})`];
     });
   }
 
   sizes(site) {
-    const {site_largest: largest, site_smallest: smallest, site_peak_blocks: peak} =
-        this.heap.columns;
+    const {
+      site_largest: largest,
+      site_smallest: smallest,
+      site_peak_blocks: peak,
+      site_peak_blocks_error: errors,
+    } = this.heap.columns;
+    const margin = errors ? countMargin(peak[site], errors[site]) : "";
     return [
       ["Block sizes", `${formatSize(smallest[site])} to ${formatSize(largest[site])}`],
-      ["Blocks at the peak", formatCount(peak[site])],
+      ["Blocks at the peak", `${formatCount(peak[site])}${margin}`],
     ];
   }
 

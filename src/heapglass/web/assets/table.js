@@ -56,7 +56,8 @@ class SiteTable {
     }));
     const table = this.head.closest("table");
     table.querySelector("colgroup")?.remove();
-    const kinds = [...this.columns.map(() => "n"), "name", "where"];
+    const isExact = this.columns.every((name) => !measures[name].errors);
+    const kinds = [...this.columns.map(() => (isExact ? "n" : "n estimated")), "name", "where"];
     table.prepend(
         makeElement("colgroup", {}, ...kinds.map((kind) => makeElement("col", {class: kind}))));
     table.setAttribute("aria-rowcount", this.order.length + 1);
@@ -85,8 +86,10 @@ class SiteTable {
     const {measures, measure} = this.content;
     const cells = this.columns.map((name) => {
       const value = this.rows.values[name][row];
+      const margin = value > 0 ? marginOf(name, value, this.rows.error(name, row)) : "";
       const cell = makeElement(
-          "td", {class: value > 0 ? "" : "none"}, value > 0 ? formatValue(name, value) : "–");
+          "td", {class: value > 0 ? "" : "none"}, value > 0 ? formatValue(name, value) : "–",
+          margin ? makeElement("span", {class: "quiet"}, margin) : "");
       if (name === measure && value > 0) {
         const bar = makeElement("i", {class: "share"});
         bar.style.width = `${Math.max(1, (100 * value) / Math.max(1, measures[name].total))}%`;

@@ -17,7 +17,8 @@ class Tiles {
     this.element.querySelector('[aria-checked="true"]').focus();
   }
 
-  // `totals`: the whole run's, which are exact also where sites are estimates; null in a span.
+  // `totals`: the whole run's, exact also where sites are estimates, but for temporary ones; null
+  // in a span.
   show(measures, chosen, totals) {
     const whole = totals && {
       peak: totals.peak_bytes,
@@ -28,8 +29,11 @@ class Tiles {
       temporary: totals.temporary,
     };
     this.element.replaceChildren(...MEASURES.map((measure) => {
-      const {words, total} = measures[measure];
+      const {words, total, error} = measures[measure];
       const isChosen = measure === chosen;
+      const value = whole ? whole[measure] : total;
+      const isExact = whole && measure !== "temporary";
+      const margin = isExact ? "" : marginOf(measure, value, error);
       return makeElement(
           "button", {
             type: "button",
@@ -41,7 +45,7 @@ class Tiles {
             onclick: () => this.onChoose(measure),
           },
           makeElement("span", {}, words.name),
-          makeElement("b", {}, formatValue(measure, whole ? whole[measure] : total)),
+          makeElement("b", {}, formatValue(measure, value), margin),
           makeElement("small", {title: words.note}, words.note));
     }));
   }

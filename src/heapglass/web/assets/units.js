@@ -31,6 +31,24 @@ function formatSize(size) {
   return `${number} ${names[power]}`;
 }
 
+// The standard error of a value, in the unit that this is shown in; nothing where it is below what
+// rounding does anyway.
+function formatMargin(value, error, isCount) {
+  if (!isMargin(value, error)) return "";
+  const [base, least, names] =
+      isCount ? [1000, 10000, COUNT_NAMES] : [sizeBase, sizeBase, SIZE_NAMES[sizeBase]];
+  const power = Math.abs(value) < least ? 0 : scale(Math.abs(value), base, names.length - 1)[1];
+  const number = error / base ** power;
+  return ` ±${number.toFixed(number < 10 ? 1 : 0)}`;
+}
+
+// Behind a count with all its digits.
+function countMargin(count, error) {
+  return isMargin(count, error) ? ` ±${formatCount(error)}` : "";
+}
+
+function isMargin(value, error) { return error > 0 && error * 1000 >= Math.abs(value); }
+
 function formatCount(count) { return Math.round(count).toLocaleString("en-US"); }
 
 function formatCompact(count) {
