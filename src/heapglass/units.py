@@ -44,17 +44,23 @@ def format_size(size: int, units: Units = Units.IEC) -> str:
     return f"{number} {names[power]}"
 
 
+_LEAST_ERROR = 0.05  # which is shown as 0.1
+
+
 def format_error(size: int, error: float, units: Units = Units.IEC) -> str:
-    """The standard error of `size`, in the unit that this is shown in: `0.4`."""
+    """The standard error of `size`, in the unit that this is shown in, `0.4`, unless it is too small
+    to show there: `23.4 KiB`."""
     names = _SIZE_NAMES[units]
     _, power = _scale(abs(size), units.value, len(names) - 1)
-    return _error_text(error / units.value**power)
+    scaled = error / units.value**power
+    return _error_text(scaled) if scaled >= _LEAST_ERROR else format_size(round(error), units)
 
 
 def format_count_error(count: int, error: float) -> str:
     """The same behind a compact count."""
     power = 0 if abs(count) < 10_000 else _scale(abs(count), 1000, len(_COUNT_NAMES) - 1)[1]
-    return _error_text(error / 1000**power)
+    scaled = error / 1000**power
+    return _error_text(scaled) if scaled >= _LEAST_ERROR else format_compact(round(error))
 
 
 def _error_text(error: float) -> str:
