@@ -48,8 +48,8 @@ _LEAST_ERROR = 0.05  # which is shown as 0.1
 
 
 def format_error(size: int, error: float, units: Units = Units.IEC) -> str:
-    """The standard error of `size`, in the unit that this is shown in, `0.4`, unless it is too small
-    to show there: `23.4 KiB`."""
+    """The standard error of `size`, in the unit that this is shown in, `0.4`, unless it is too
+    small to show there: `23.4 KiB`."""
     names = _SIZE_NAMES[units]
     _, power = _scale(abs(size), units.value, len(names) - 1)
     scaled = error / units.value**power
