@@ -53,8 +53,10 @@ static HG_NOINLINE uint32_t walk(struct hg_thread *thread, const struct hg_calle
     hg_threads_note(thread, HG_STAT_WALKS, 1);
     if (path) hg_threads_note(thread, HG_STAT_REUSED_FRAMES, transcript->depth - transcript->fresh);
     uint32_t site = HG_LIKELY(path) ? hg_recall_site(&thread->recall, path) : 0;
-    if (HG_LIKELY(site)) hg_transcript_teach(transcript, &thread->recall, site);
-    else if (path) site = first_seen(thread, path, make_transcribed, now_ns);
+    if (HG_UNLIKELY(!path)) return walk_in_full(thread, caller, now_ns);
+    if (!site) site = first_seen(thread, path, make_transcribed, now_ns);
+    else if (hg_recall_is_due(&thread->recall, caller))
+        hg_transcript_teach(transcript, &thread->recall, site);
     return HG_LIKELY(site) ? site : walk_in_full(thread, caller, now_ns);
 }
 
@@ -62,9 +64,8 @@ static uint32_t locate(struct hg_thread *thread, const struct hg_frame *frame, u
     if (HG_UNLIKELY(thread->generation != hg_load(&g_modules_generation))) forget_stacks(thread);
     struct hg_memory *m = hg_recall_memory(&thread->recall, frame);
     if (HG_LIKELY(hg_memory_is_of(m, frame))) {
-        if (hg_memory_still_stands(m)) return m->site;
-        uint32_t site = hg_recall_other(&thread->recall, m);
-        hg_threads_note(thread, HG_STAT_OTHER_WORDS, site != 0);
+        uint32_t own = m->site, site = hg_recall_by_words(&thread->recall, m);
+        hg_threads_note(thread, HG_STAT_OTHER_WORDS, site != 0 && site != own);
         if (HG_LIKELY(site)) return site;
     }
     struct hg_caller caller = hg_frame_caller(frame);

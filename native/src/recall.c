@@ -1,5 +1,6 @@
 #include "recall.h"
 
+#define TAUGHT_ONCE_IN 16u
 #define STEP UINT64_C(0x9e3779b97f4a7c15)
 
 /* All bits of both, mixed: the two halves of their product. */
@@ -51,34 +52,30 @@ static void close_memory(struct hg_recall *recall, struct hg_memory *m, uint32_t
 
 static void read_words(struct hg_memory *m) {
     uintptr_t base = (uintptr_t)m->frame;
+    m->inner_word = hg_walk_word(base + m->inner);
     for (struct hg_quad *quad = m->details->quads; quad != m->end; quad++) {
         for (uint32_t i = 0; i < 4; i++) quad->words[i] = hg_walk_word(base + quad->offsets[i]);
     }
 }
 
-/* Make the words those that stand there now. */
-static void learn_words(struct hg_recall *recall, struct hg_memory *m, uint32_t site) {
+/* Make the words those that stand there now, of this hash. */
+static void learn_words(struct hg_recall *recall, struct hg_memory *m, uint64_t hash,
+                        uint32_t site) {
     open_memory(recall, m);
     read_words(m);
+    m->details->own = hash;
     close_memory(recall, m, site);
 }
 
-uint32_t hg_recall_other(struct hg_recall *recall, struct hg_memory *m) {
+uint32_t hg_recall_by_words(struct hg_recall *recall, struct hg_memory *m) {
     uint64_t hash = hash_words(m);
+    if (hash == m->details->own) return m->site;
     uint32_t site = hg_recall_site(recall, hash);
     if (!site) return 0;
     /* Twice in a row: it is this one's turn now. */
-    if (m->details->other == hash) learn_words(recall, m, site);
+    if (m->details->other == hash) learn_words(recall, m, hash, site);
     m->details->other = hash;
     return site;
-}
-
-bool hg_memory_still_stands(const struct hg_memory *m) {
-    const struct hg_quad *inner = m->twins_end != m->end ? m->twins_end : m->details->quads;
-    uintptr_t base = (uintptr_t)m->frame;
-    for (uint32_t i = 0; i < 4; i++)
-        if (hg_walk_word(base + inner->offsets[i]) != inner->words[i]) return false;
-    return hg_memory_stands(m, m->frame);
 }
 
 void hg_recall_leave_stack(struct hg_recall *recall) {
@@ -91,6 +88,11 @@ void hg_recall_clear(struct hg_recall *recall) {
     __builtin_memset(recall->stacks, 0, sizeof recall->stacks);
 }
 
+bool hg_recall_is_due(struct hg_recall *recall, const struct hg_caller *caller) {
+    bool is_taken = hg_recall_memory(recall, hg_caller_frame(caller))->pc;
+    return !is_taken || ++recall->waiting % TAUGHT_ONCE_IN == 0;
+}
+
 struct hg_lesson *hg_recall_begin(struct hg_recall *recall, const struct hg_caller *caller) {
     const struct hg_frame *frame = hg_caller_frame(caller);
     struct hg_memory *m = hg_recall_memory(recall, frame);
@@ -100,62 +102,43 @@ struct hg_lesson *hg_recall_begin(struct hg_recall *recall, const struct hg_call
     m->details->pc = caller->pc;
     struct hg_lesson *lesson = &recall->lesson;
     lesson->memory = m;
-    lesson->twins = lesson->singles = 0;
+    lesson->inner = lesson->twins = lesson->singles = 0;
     return lesson;
 }
 
-static bool has_room(const struct hg_lesson *lesson, uintptr_t offset) {
-    /* For two words more, where both kinds fill their last quad. */
-    return 2 * lesson->twins + lesson->singles + 8 <= HG_MEMORY_WORDS && offset <= UINT32_MAX;
-}
-
-bool hg_lesson_add(struct hg_lesson *lesson, uintptr_t at) {
-    uintptr_t offset = at - (uintptr_t)lesson->memory->frame;
-    if (!has_room(lesson, offset)) return false;
-    lesson->single[lesson->singles++] = (uint32_t)offset;
-    return true;
-}
-
-bool hg_lesson_add_twin(struct hg_lesson *lesson, uintptr_t at) {
-    uintptr_t offset = at - (uintptr_t)lesson->memory->frame;
-    if (!has_room(lesson, offset)) return false;
-    lesson->twin[lesson->twins++] = (uint32_t)offset;
-    return true;
-}
-
-HG_INLINE uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
-
 /* Two twins to a quad; where they are odd the last one stands twice. */
-static struct hg_quad *place_twins(const struct hg_lesson *lesson, struct hg_quad *quad) {
-    for (uint32_t i = 0; i < lesson->twins; i += 2, quad++) {
-        uint32_t a = lesson->twin[i], b = lesson->twin[least(i + 1, lesson->twins - 1)];
-        quad->offsets[0] = a;
-        quad->offsets[1] = a + 8;
-        quad->offsets[2] = b;
-        quad->offsets[3] = b + 8;
+static struct hg_quad *place_twins(struct hg_lesson *lesson, struct hg_quad *quad) {
+    uint32_t *at = lesson->twin, count = lesson->twins;
+    if (count % 2) at[count] = at[count - 1];
+    for (uint32_t i = 0; i < count; i += 2, quad++) {
+        quad->offsets[0] = at[i];
+        quad->offsets[1] = at[i] + 8;
+        quad->offsets[2] = at[i + 1];
+        quad->offsets[3] = at[i + 1] + 8;
     }
     return quad;
 }
 
-static struct hg_quad *place_singles(const struct hg_lesson *lesson, struct hg_quad *quad) {
-    for (uint32_t i = 0; i < lesson->singles; i += 4, quad++) {
-        for (uint32_t j = 0; j < 4; j++)
-            quad->offsets[j] = lesson->single[least(i + j, lesson->singles - 1)];
-    }
+static struct hg_quad *place_singles(struct hg_lesson *lesson, struct hg_quad *quad) {
+    uint32_t *at = lesson->single, count = lesson->singles;
+    for (uint32_t i = count; i % 4; i++) at[i] = at[count - 1];
+    for (uint32_t i = 0; i < count; i += 4, quad++)
+        for (uint32_t j = 0; j < 4; j++) quad->offsets[j] = at[i + j];
     return quad;
 }
 
 void hg_recall_end(struct hg_recall *recall, uint32_t site) {
-    const struct hg_lesson *lesson = &recall->lesson;
+    struct hg_lesson *lesson = &recall->lesson;
     struct hg_memory *m = lesson->memory;
     if (!lesson->twins && !lesson->singles) return; /* nothing tells it from another stack */
     struct hg_quad *twins_end = place_twins(lesson, m->details->quads);
+    m->inner = lesson->inner;
     m->twins_end = twins_end;
     m->end = place_singles(lesson, twins_end);
     read_words(m);
     m->details->places = hash_places(m);
-    m->details->other = hash_words(m);
-    hg_recall_keep(recall, m->details->other, site);
+    m->details->own = hash_words(m);
+    hg_recall_keep(recall, m->details->own, site);
     close_memory(recall, m, site);
 }
 

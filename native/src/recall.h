@@ -32,17 +32,19 @@ struct hg_memory {
     const struct hg_frame *frame; /* the hook's */
     struct hg_counters *line;     /* of this thread's shard, for `site`; there if pc is */
     uint32_t site;
+    uint32_t inner; /* where the innermost of its words is, in which most stacks differ, ... */
     /* Its quads, of which there is at least one: first those of twins, two words side by side, as saved
      * frame pointers and return addresses are, then those of words that stand alone. */
     const struct hg_quad *twins_end, *end;
     struct hg_details *details;
-    uint64_t reserved;
+    uintptr_t inner_word; /* ... and what it is */
 };
 _Static_assert(sizeof(struct hg_memory) == 64, "a memory is one cache line, and its details");
 
 struct hg_details {
     struct hg_quad quads[HG_MEMORY_QUADS];
     uint64_t places; /* hash of all that says where the words are */
+    uint64_t own;    /* hash of the words */
     uint64_t other;  /* hash of the last stack that differed in its words */
     uintptr_t pc;    /* the memory's, also while it is none */
 };
@@ -50,6 +52,7 @@ struct hg_details {
 /* Where the words of a stack are that is being learned. */
 struct hg_lesson {
     struct hg_memory *memory;
+    uint32_t inner;          /* as in the memory; 0: none yet */
     uint32_t twins, singles; /* so many */
     uint32_t twin[HG_MEMORY_WORDS / 2], single[HG_MEMORY_WORDS];
 };
@@ -66,6 +69,7 @@ struct hg_recall {
     struct hg_stack_entry stacks[1u << HG_STACK_BITS][2]; /* the newer one first */
     struct hg_memory *learned; /* the memory that only its line is missing from; NULL: none */
     struct hg_lesson lesson;
+    uint32_t waiting; /* stacks that came where another one is remembered */
 };
 
 HG_INLINE struct hg_memory *hg_recall_memory(struct hg_recall *recall,
@@ -88,10 +92,11 @@ HG_INLINE hg_two hg_memory_pair(uintptr_t base, const uint32_t *offsets) {
     return (hg_two){hg_walk_word(base + offsets[0]), hg_walk_word(base + offsets[1])};
 }
 
-/* Whether all words of a memory still stand. Looks at all of them: a branch at each would cost more,
- * and most do stand. */
+/* Whether all words of a memory still stand. Looks at the innermost one, and then at all: a branch at
+ * each would cost more, and most do stand. */
 HG_INLINE bool hg_memory_stands(const struct hg_memory *memory, const struct hg_frame *frame) {
     uintptr_t base = (uintptr_t)frame;
+    if (hg_walk_word(base + memory->inner) != memory->inner_word) return false;
     const struct hg_quad *quad = memory->details->quads;
     hg_two differ = {0};
     for (; quad != memory->twins_end; quad++) {
@@ -129,24 +134,47 @@ HG_INLINE void hg_recall_keep(struct hg_recall *recall, uint64_t hash, uint32_t 
     hg_stack_entry_set(&entry[0], hash, site);
 }
 
-/* The same where that is no longer likely, as the short way was left: the innermost words, in which
- * stacks mostly differ, first. */
-bool hg_memory_still_stands(const struct hg_memory *memory);
-/* The site of a stack that differs from a memory that is of it in its words only, and was seen
- * before; else 0. */
-uint32_t hg_recall_other(struct hg_recall *recall, struct hg_memory *memory);
+/* The site of a stack that a memory is of, if its words are the memory's, or were seen before; else 0.
+ * For the general way: if they stood, the short way was left for another reason, which is rare. */
+uint32_t hg_recall_by_words(struct hg_recall *recall, struct hg_memory *memory);
 
 /* Forget where words can be read: the thread's stack is another. */
 void hg_recall_leave_stack(struct hg_recall *recall);
 /* Forget everything: code has changed. */
 void hg_recall_clear(struct hg_recall *recall);
 
+/* Whether a stack that was walked shall be learned: always where nothing is remembered, else now and
+ * then. Where stacks of different shapes take turns, each would only drive out the other. */
+bool hg_recall_is_due(struct hg_recall *recall, const struct hg_caller *caller);
+
 /* Learning a new stack: begin, one call for each word that was read, and the end. The memory is one
  * when its line is kept, at once. */
 struct hg_lesson *hg_recall_begin(struct hg_recall *recall, const struct hg_caller *caller);
-/* A word, or two side by side, the lower one at `at`. False: there is no room for it. */
-bool hg_lesson_add(struct hg_lesson *lesson, uintptr_t at);
-bool hg_lesson_add_twin(struct hg_lesson *lesson, uintptr_t at);
+/* Where a word is, from the frame; 0: there is no room for it and the one below. */
+HG_INLINE uint32_t hg_lesson_place(struct hg_lesson *lesson, uintptr_t at) {
+    uintptr_t offset = at - (uintptr_t)lesson->memory->frame;
+    /* Both kinds fill their last quad. */
+    bool has_room = 2 * lesson->twins + lesson->singles + 8 <= HG_MEMORY_WORDS;
+    if (HG_UNLIKELY(!has_room || offset > UINT32_MAX)) return 0;
+    if (!lesson->inner) lesson->inner = (uint32_t)offset;
+    return (uint32_t)offset;
+}
+
+/* A word, or this and the one below it. The first one is the innermost. False: there is no room. */
+HG_INLINE bool hg_lesson_add(struct hg_lesson *lesson, uintptr_t at) {
+    uint32_t place = hg_lesson_place(lesson, at);
+    lesson->single[lesson->singles++] = place;
+    return place;
+}
+HG_INLINE bool hg_lesson_add_twin(struct hg_lesson *lesson, uintptr_t at) {
+    uint32_t place = hg_lesson_place(lesson, at);
+    lesson->twin[lesson->twins++] = place - 8;
+    return place;
+}
+/* The caller's frame pointer, at last: for that there is room. */
+HG_INLINE void hg_lesson_add_bp(struct hg_lesson *lesson) {
+    lesson->single[lesson->singles++] = offsetof(struct hg_frame, bp);
+}
 void hg_recall_end(struct hg_recall *recall, uint32_t site);
 /* Make what was learned of `site`, if anything was, a memory. */
 void hg_recall_keep_line(struct hg_recall *recall, uint32_t site, struct hg_counters *line);

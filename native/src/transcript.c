@@ -193,7 +193,7 @@ static bool teach_way(struct hg_lesson *lesson, const struct hg_step *step,
     if (!reads_bp(step, outer) && !is_realigned(step)) return hg_lesson_add(lesson, at);
     bool is_twin = reads_bp(step, outer) && bp_place(step, outer) == at - 8;
     bool is_added =
-        is_twin ? hg_lesson_add_twin(lesson, at - 8)
+        is_twin ? hg_lesson_add_twin(lesson, at)
                 : hg_lesson_add(lesson, at) &&
                       (!reads_bp(step, outer) || hg_lesson_add(lesson, bp_place(step, outer)));
     return is_added && (!is_realigned(step) || hg_lesson_add(lesson, sp_place(step)));
@@ -204,11 +204,10 @@ void hg_transcript_teach(const struct hg_transcript *t, struct hg_recall *recall
     if (t->depth > HG_MEMORY_WORDS) return;
     struct hg_caller caller = {step->pc, step->sp, step->bp};
     struct hg_lesson *lesson = hg_recall_begin(recall, &caller);
-    /* The caller's frame pointer is the first word of the hook's frame. */
-    if (step->way & HG_WAY_NEEDS_BP && !hg_lesson_add(lesson, (uintptr_t)hg_caller_frame(&caller)))
-        return;
+    bool needs_bp = step->way & HG_WAY_NEEDS_BP;
     for (; step > t->steps; step--) {
         if (!teach_way(lesson, step, step - 1)) return;
     }
+    if (needs_bp) hg_lesson_add_bp(lesson);
     hg_recall_end(recall, site);
 }
