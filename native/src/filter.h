@@ -38,7 +38,7 @@ void hg_filter_clear(void);
 /* From now on also the shadow holds blocks. */
 void hg_filter_see_shadow(void);
 
-/* A block in the open table. */
+/* A block in the open table; or one that only the slow door can free. */
 void hg_filter_add(const void *block);
 void hg_filter_remove(const void *block);
 /* A place that always counts. */

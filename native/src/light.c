@@ -189,7 +189,8 @@ static bool may_be_watched(uint32_t mode) {
     return mode == HG_MODE_WATCHED || mode == HG_MODE_UNSTARTED;
 }
 
-/* What an allocating hook jumps to. The crowd's form minds everything: see light_way.h. `usable` is what
+/* What an allocating hook jumps to, in functions of their own: as one it would save the registers of all.
+ * The crowd's form minds everything: see light_way.h. `usable` is what
  * is known of that before, or 0. */
 #define ALLOCATE(name, parameters, arguments, bytes, usable)                    \
     void *hg_slow_##name parameters {                                           \
@@ -199,13 +200,13 @@ static bool may_be_watched(uint32_t mode) {
         hg_light_report(thread, frame, block, (bytes));                         \
         return block;                                                           \
     }                                                                           \
-    static void *crowd_##name parameters {                                      \
+    static HG_NOINLINE void *crowd_##name parameters {                          \
         struct hg_thread *thread = tls_thread;                                  \
         if (hg_light_is_due(thread, (bytes))) return hg_slow_##name arguments;  \
         void *block = g_real.name arguments;                                    \
         return HG_LIKELY(block != NULL) ? count(thread, block, (bytes)) : NULL; \
     }                                                                           \
-    static void *careful_##name parameters {                                    \
+    static HG_NOINLINE void *careful_##name parameters {                        \
         struct hg_thread *thread = start_carefully(FRAME(), (bytes));           \
         if (!thread) return hg_slow_##name arguments;                           \
         return end_carefully(thread, g_real.name arguments, (bytes), (usable)); \
@@ -251,8 +252,18 @@ int hg_other_posix_memalign(void **out, size_t alignment, size_t size) {
     return hg_slow_posix_memalign(out, alignment, size);
 }
 
+void *hg_light_get_nothing(void) {
+    struct hg_thread *thread = tls_thread;
+    hg_add_at_once(&thread->record->bytes_allocated, -hg_load(&thread->tally.asked));
+    return NULL;
+}
+
 /* The total falls from a peak: note it, then free. */
 void hg_light_free_falling(void *block) {
+    if (!tls_thread->record) {
+        hg_slow_free(block);
+        return;
+    }
     hg_tally_fall(tls_thread);
     if (hg_mode() == HG_MODE_SAMPLED) hg_light_free(block);
     else hg_other_free(block);
@@ -263,15 +274,15 @@ void hg_light_free_settling(void *block) {
     g_real.free(block);
 }
 
-static void crowd_free(void *block) {
+static HG_NOINLINE void crowd_free(void *block) {
     struct hg_thread *thread = tls_thread;
     uintptr_t caller = (uintptr_t)__builtin_return_address(0);
-    bool is_special = !thread->record || hg_filter_may_hold(block) || hg_modules_is_loader(caller);
+    bool is_special = hg_filter_may_hold(block) || hg_modules_is_loader(caller);
     if (HG_UNLIKELY(is_special)) hg_slow_free(block);
     else hg_light_free_unknown(thread, block, false);
 }
 
-static void careful_free(void *block) {
+static HG_NOINLINE void careful_free(void *block) {
     const struct hg_frame *frame = FRAME();
     struct hg_thread *thread = tls_thread;
     bool is_ready = hg_recorder_is_ready(thread) && !hg_modules_is_loader(frame->pc);

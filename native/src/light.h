@@ -22,6 +22,9 @@ void *hg_slow_valloc(size_t size);
 void *hg_slow_pvalloc(size_t size);
 void hg_slow_free(void *block);
 
+/* After hg_light_ask(): the real allocator has no block. */
+void *hg_light_get_nothing(void);
+
 /* A free that makes the total fall from a peak, or crosses another bound: see tally.h. */
 void hg_light_free_falling(void *block);
 void hg_light_free_settling(void *block);

@@ -63,7 +63,8 @@ void hg_mode_begin(bool is_recording);
  * was measured to cost. During a pause: from its end on. */
 void hg_mode_change(uint32_t shift, enum hg_change_reason reason, uint32_t cost_ppm);
 
-/* There is a second thread, or a block that was recorded exactly: from now on sampling minds that. */
+/* There is a second thread, or a block that was recorded exactly, or an old loader: from now on sampling
+ * minds that. */
 void hg_mode_crowd(void);
 
 /* There is a second thread: from now on exact recording minds that. */

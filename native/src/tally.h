@@ -22,6 +22,7 @@ struct hg_tally {
     int64_t falling; /* before a free */
     int64_t low;     /* after a free */
     int64_t base;    /* what the shared total knows of */
+    uint64_t asked;  /* what hg_tally_ask() counted last, in case there is no block */
 };
 
 void hg_tally_start(void);
@@ -41,12 +42,22 @@ HG_INLINE int64_t hg_tally_live(const struct hg_thread_record *record) {
     return (int64_t)(hg_glance(&record->usable_allocated) - hg_glance(&record->usable_freed));
 }
 
-/* Count a block; true: hg_tally_settle() is due. */
+/* Count what is asked for, before the block is there: then nobody has to remember it for so long. */
+HG_INLINE void hg_tally_ask(struct hg_thread_record *record, size_t size) {
+    hg_add_at_once(&record->bytes_allocated, size);
+}
+
+/* ... and the block. */
+HG_INLINE void hg_tally_get(struct hg_thread_record *record, size_t usable) {
+    hg_add_at_once(&record->allocations, 1);
+    hg_add_at_once(&record->usable_allocated, usable);
+}
+
+/* Both; true: hg_tally_settle() is due. */
 HG_INLINE bool hg_tally_add(const struct hg_tally *tally, struct hg_thread_record *record,
                             size_t size, size_t usable) {
-    hg_add_at_once(&record->allocations, 1);
-    hg_add_at_once(&record->bytes_allocated, size);
-    hg_add_at_once(&record->usable_allocated, usable);
+    hg_tally_ask(record, size);
+    hg_tally_get(record, usable);
     return hg_tally_live(record) > hg_glance(&tally->high);
 }
 

@@ -39,6 +39,7 @@ struct hg_last {
 struct hg_thread {
     uint64_t state;
     struct hg_thread_record *record;
+    struct hg_thread_record *tallied; /* the same; nobody's, if it has none: see light_way.h */
     struct hg_thread_clock clock;
     struct hg_last last;
     struct hg_table counters;
