@@ -19,6 +19,7 @@ enum hg_mode_word {
     HG_MODE_GENERAL = 9,  /* exact, but no event may take a short way */
     HG_MODE_SHARED = 11,  /* exact, by the short way of glibc, among several threads */
     HG_MODE_WATCHED = 10, /* someone is told of each call: see watched.h */
+    HG_MODE_TOLD = 12,    /* as CAREFUL; the allocator tells the sizes of blocks by itself */
 };
 
 /* Who wants to be told of each call, with its name: bits of one word. */

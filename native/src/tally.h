@@ -53,12 +53,17 @@ HG_INLINE void hg_tally_get(struct hg_thread_record *record, size_t usable) {
     hg_add_at_once(&record->usable_allocated, usable);
 }
 
-/* Both; true: hg_tally_settle() is due. */
+/* After that; true: hg_tally_settle() is due. */
+HG_INLINE bool hg_tally_rose(const struct hg_tally *tally, const struct hg_thread_record *record) {
+    return hg_tally_live(record) > hg_glance(&tally->high);
+}
+
+/* All three. */
 HG_INLINE bool hg_tally_add(const struct hg_tally *tally, struct hg_thread_record *record,
                             size_t size, size_t usable) {
     hg_tally_ask(record, size);
     hg_tally_get(record, usable);
-    return hg_tally_live(record) > hg_glance(&tally->high);
+    return hg_tally_rose(tally, record);
 }
 
 /* Before a free, with so many bytes live; true: hg_tally_fall() is due. */
