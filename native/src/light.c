@@ -160,7 +160,7 @@ static HG_NOINLINE void *settle(struct hg_thread *thread, void *block) {
 
 /* After hg_light_ask(). Gives the block back, so that a hook can end in it. */
 HG_INLINE void *count(struct hg_thread *thread, void *block) {
-    struct hg_thread_record *record = thread->record;
+    struct hg_thread_record *record = thread->tallied;
     hg_tally_get(record, hg_real_usable_by_word(block));
     return HG_UNLIKELY(hg_tally_rose(&thread->tally, record)) ? settle(thread, block) : block;
 }
@@ -187,7 +187,7 @@ static HG_NOINLINE void *end_without(struct hg_thread *thread) {
 }
 
 HG_INLINE void *end_carefully(struct hg_thread *thread, void *block, size_t usable) {
-    struct hg_thread_record *record = thread->record;
+    struct hg_thread_record *record = thread->tallied;
     if (HG_UNLIKELY(!block)) return end_without(thread);
     hg_tally_get(record, usable);
     if (HG_UNLIKELY(hg_tally_rose(&thread->tally, record))) return settle_carefully(thread, block);
@@ -226,9 +226,9 @@ static bool may_be_watched(uint32_t mode) {
     static HG_NOINLINE void *told_##name parameters {                                    \
         struct hg_thread *thread = start_carefully(FRAME(), (bytes));                    \
         if (!thread) return hg_slow_##name arguments;                                    \
-        uint64_t before = hg_real_word(g_real_words.given);                              \
+        uint64_t before = hg_real_word(g_real.given);                                    \
         void *block = g_real.name arguments;                                             \
-        return end_carefully(thread, block, hg_real_word(g_real_words.given) - before);  \
+        return end_carefully(thread, block, hg_real_word(g_real.given) - before);        \
     }                                                                                    \
     static HG_NOINLINE void *rare_##name parameters {                                    \
         uint32_t mode = hg_mode();                                                       \
@@ -313,14 +313,14 @@ HG_INLINE struct hg_thread *start_free_carefully(const struct hg_frame *frame, v
     bool is_ready = hg_recorder_is_ready(thread) && !hg_modules_is_loader(frame->pc);
     if (!is_ready || hg_filter_may_hold(block)) return NULL;
     hg_thread_be(thread, HG_THREAD_IN_ALLOCATOR, hg_frame_sp(frame));
-    int64_t live = hg_tally_live(thread->record);
+    int64_t live = hg_tally_live(thread->tallied);
     if (HG_UNLIKELY(hg_tally_falls(&thread->tally, live))) hg_tally_fall(thread);
     return thread;
 }
 
 HG_INLINE void end_free_carefully(struct hg_thread *thread, size_t usable) {
-    int64_t live = hg_tally_live(thread->record);
-    bool settles = hg_tally_remove(&thread->tally, thread->record, live, usable);
+    struct hg_thread_record *record = thread->tallied;
+    bool settles = hg_tally_remove(&thread->tally, record, hg_tally_live(record), usable);
     if (HG_UNLIKELY(settles)) settle_carefully(thread, NULL);
     else hg_recorder_leave(thread);
 }
@@ -342,9 +342,9 @@ static HG_NOINLINE void told_free(void *block) {
         hg_slow_free(block);
         return;
     }
-    uint64_t before = hg_real_word(g_real_words.taken);
+    uint64_t before = hg_real_word(g_real.taken);
     g_real.free(block);
-    end_free_carefully(thread, hg_real_word(g_real_words.taken) - before);
+    end_free_carefully(thread, hg_real_word(g_real.taken) - before);
 }
 
 /* A block from the time before the real allocator was found must not reach it. */

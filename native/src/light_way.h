@@ -16,7 +16,7 @@ HG_INLINE bool hg_light_is_due(struct hg_thread *thread, size_t size) {
 
 /* What is needed after the real call is what a hook has to save: the record alone. */
 HG_INLINE struct hg_thread_record *hg_light_ask(struct hg_thread *thread, size_t size) {
-    struct hg_thread_record *record = thread->record;
+    struct hg_thread_record *record = thread->tallied;
     hg_tally_ask(record, size);
     hg_store(&thread->tally.asked, size);
     return record;

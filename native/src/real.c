@@ -130,10 +130,18 @@ static size_t first_usable_size(void *pointer) {
     return resolve_unless_inside() ? g_real.usable_size(pointer) : 0;
 }
 
-struct hg_real g_real = {
-    first_malloc, first_calloc,         first_realloc,       first_reallocarray,
-    first_free,   first_posix_memalign, first_aligned_alloc, first_memalign,
-    first_valloc, first_pvalloc,        first_usable_size,
+_Alignas(64) struct hg_real g_real = {
+    .malloc = first_malloc,
+    .calloc = first_calloc,
+    .realloc = first_realloc,
+    .reallocarray = first_reallocarray,
+    .free = first_free,
+    .posix_memalign = first_posix_memalign,
+    .aligned_alloc = first_aligned_alloc,
+    .memalign = first_memalign,
+    .valloc = first_valloc,
+    .pvalloc = first_pvalloc,
+    .usable_size = first_usable_size,
 };
 
 /* A function that the next allocator lacks. Its caller would not have found it either. */
@@ -230,8 +238,6 @@ void hg_real_learn_classes(void) {
     }
 }
 
-struct hg_real_words g_real_words;
-
 /* The thread-local memory of the object that holds the real malloc, in the calling thread. */
 struct local_part {
     uintptr_t start, size;
@@ -279,7 +285,8 @@ void hg_real_learn_words(void) {
     uintptr_t taken = ask_word(ask, "thread.deallocatedp");
     if (given - part.start >= part.size || taken - part.start >= part.size) return;
     if (!do_words_count((const uint64_t *)given, (const uint64_t *)taken)) return;
-    g_real_words = (struct hg_real_words){given - pointer, taken - pointer};
+    g_real.given = given - pointer;
+    g_real.taken = taken - pointer;
 }
 
 uintptr_t hg_real_base(void) { return (uintptr_t)g_allocator.base; }

@@ -21,8 +21,8 @@ struct hg_tally {
     int64_t high;    /* after an allocation */
     int64_t falling; /* before a free */
     int64_t low;     /* after a free */
-    int64_t base;    /* what the shared total knows of */
     uint64_t asked;  /* what hg_tally_ask() counted last, in case there is no block */
+    int64_t base;    /* what the shared total knows of */
 };
 
 void hg_tally_start(void);

@@ -39,12 +39,13 @@ struct hg_last {
 struct hg_thread {
     uint64_t state;
     struct hg_thread_record *record;
-    struct hg_thread_record *tallied; /* the same; nobody's, if it has none: see light_way.h */
     struct hg_thread_clock clock;
     struct hg_last last;
     struct hg_table counters;
-    struct hg_sampler sampler;
+    /* What an event looks at while sampling, on one cache line: */
+    _Alignas(64) struct hg_thread_record *tallied; /* `record`, or nobody's if there is none */
     struct hg_tally tally;
+    struct hg_sampler sampler;
     struct hg_table samples; /* in light recordings only: see mode.h */
     uint64_t cost_random;    /* which events are measured: see budget.h */
     uint32_t shard_number;
