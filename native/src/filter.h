@@ -17,6 +17,7 @@
 struct hg_filter {
     bool has_shadow; /* the shadow may hold blocks */
     uint8_t counters[HG_FILTER_COUNTERS];
+    uint8_t finer[HG_FILTER_COUNTERS]; /* the same blocks, by all of their address */
 };
 HG_GLOBAL struct hg_filter g_filter;
 
@@ -25,6 +26,16 @@ HG_INLINE uint8_t *hg_filter_at(const void *block) {
 }
 
 HG_INLINE bool hg_filter_counts(const void *block) { return hg_glance(hg_filter_at(block)) != 0; }
+
+/* A second look, where the first found something: a block that is allocated and freed time and again
+ * beside a recorded one would be looked up each time. Places that always count are not in it. */
+HG_INLINE uint8_t *hg_filter_finely_at(const void *block) {
+    return &g_filter.finer[(uintptr_t)block / 8 * UINT64_C(0x9e3779b97f4a7c15) >> 48];
+}
+
+HG_INLINE bool hg_filter_counts_finely(const void *block) {
+    return hg_glance(hg_filter_finely_at(block)) != 0;
+}
 
 HG_INLINE bool hg_filter_may_hold(const void *block) {
     if (hg_filter_counts(block)) return true;

@@ -299,10 +299,22 @@ void hg_light_free_settling(void *block) {
     g_real.free(block);
 }
 
+/* Whether the block is known, or none of the allocator's, after the filter found something. */
+HG_INLINE bool is_known_closely(void *block) {
+    if (!block || hg_real_is_arena(block) || hg_filter_counts_finely(block)) return true;
+    return hg_load(&g_filter.has_shadow);
+}
+
+void hg_light_free_near(void *block) {
+    if (is_known_closely(block)) hg_slow_free(block);
+    else hg_light_free_unknown(tls_thread, block, true);
+}
+
 static HG_NOINLINE void crowd_free(void *block) {
     struct hg_thread *thread = tls_thread;
     uintptr_t caller = (uintptr_t)__builtin_return_address(0);
-    bool is_special = hg_filter_may_hold(block) || hg_modules_is_loader(caller);
+    bool is_special = HG_UNLIKELY(hg_filter_may_hold(block)) && is_known_closely(block);
+    is_special |= hg_modules_is_loader(caller);
     if (HG_UNLIKELY(is_special)) hg_slow_free(block);
     else hg_light_free_unknown(thread, block, false);
 }
@@ -311,7 +323,8 @@ static HG_NOINLINE void crowd_free(void *block) {
 HG_INLINE struct hg_thread *start_free_carefully(const struct hg_frame *frame, void *block) {
     struct hg_thread *thread = tls_thread;
     bool is_ready = hg_recorder_is_ready(thread) && !hg_modules_is_loader(frame->pc);
-    if (!is_ready || hg_filter_may_hold(block)) return NULL;
+    if (!is_ready) return NULL;
+    if (HG_UNLIKELY(hg_filter_may_hold(block)) && is_known_closely(block)) return NULL;
     hg_thread_be(thread, HG_THREAD_IN_ALLOCATOR, hg_frame_sp(frame));
     int64_t live = hg_tally_live(thread->tallied);
     if (HG_UNLIKELY(hg_tally_falls(&thread->tally, live))) hg_tally_fall(thread);

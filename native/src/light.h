@@ -25,6 +25,8 @@ void hg_slow_free(void *block);
 /* After hg_light_ask(): the real allocator has no block. */
 void *hg_light_get_nothing(void);
 
+/* A free of a block that the filter counts, itself or one beside it. */
+void hg_light_free_near(void *block);
 /* A free that makes the total fall from a peak, or crosses another bound: see tally.h. */
 void hg_light_free_falling(void *block);
 void hg_light_free_settling(void *block);

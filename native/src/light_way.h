@@ -59,7 +59,7 @@ HG_INLINE void hg_light_free_unknown(struct hg_thread *thread, void *block, bool
  * has a total that is about to fall. */
 HG_INLINE void hg_light_free(void *block) {
     struct hg_thread *thread = tls_thread;
-    if (HG_UNLIKELY(hg_filter_counts(block))) hg_slow_free(block);
+    if (HG_UNLIKELY(hg_filter_counts(block))) hg_light_free_near(block);
     else hg_light_free_unknown(thread, block, true);
 }
 
