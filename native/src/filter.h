@@ -1,8 +1,9 @@
 /* Whether a block may be recorded: how a free learns in a nanosecond that its block is not.
  *
  * Blocks in the ledger's open table (large.h) are counted by where they start, to 256 bytes, one
- * counter for many such places: zero means that none there is recorded. Counters that reach the top stay there. Blocks in the ledger's
- * shadow of the heap, which there are only where events were recorded exactly, are looked up there.
+ * counter for many such places: zero means that none there is recorded. Counters that reach the top stay
+ * there. Blocks in the ledger's shadow of the heap, which there are only where events were recorded exactly,
+ * are looked up there.
  * A block is counted before its address is known outside, so whoever frees it finds it. */
 #ifndef HG_FILTER_H
 #define HG_FILTER_H
