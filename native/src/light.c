@@ -283,6 +283,16 @@ void *hg_light_get_nothing(void) {
     return NULL;
 }
 
+void hg_light_loaded(const void *records) {
+    if (!hg_mode_is_light()) return;
+    if (records) hg_filter_add(records);
+    else hg_mode_crowd(); /* there it is asked who calls */
+}
+
+void hg_light_unloaded(const void *records) {
+    if (records && hg_mode_is_light()) hg_filter_remove(records);
+}
+
 /* The total falls from a peak: note it, then free. */
 void hg_light_free_falling(void *block) {
     if (!tls_thread->record) {

@@ -47,6 +47,11 @@ HG_INLINE bool hg_light_is_unknown(const void *block) {
     return !hg_filter_counts(block) && !hg_glance(&g_filter.has_shadow);
 }
 
+/* While sampling, a free looks at its block, not at who calls it. So that it sees when the loader drops an
+ * object: `records` are what it frees last of it; NULL: that is not known. */
+void hg_light_loaded(const void *records);
+void hg_light_unloaded(const void *records);
+
 /* For hooks elsewhere, whose frame this is. The real allocator returned `block`, or NULL, to a
  * thread that entered, or NULL: report it as the mode says, and leave. */
 void hg_light_report(struct hg_thread *thread, const struct hg_frame *frame, void *block,

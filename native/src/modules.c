@@ -16,9 +16,8 @@
 #include <link.h>
 
 #include "auxv.h"
-#include "filter.h"
 #include "image.h"
-#include "mode.h"
+#include "light.h"
 #include "module_record.h"
 #include "recording.h"
 #include "rules.h"
@@ -69,18 +68,12 @@ static struct hg_code *listed(uintptr_t address, bool permanent_only) {
     return NULL;
 }
 
-/* While sampling, a free looks at its block, not at who calls it: what the loader frees last of an object
- * is found by the filter. */
-static bool is_filtered(const struct hg_code *code) {
-    return hg_mode_is_light() && code->link_map && !code->permanent;
-}
-
 /* ---- leaving ------------------------------------------------------------------------------- */
 
 static void retire(struct hg_code *code) {
     uintptr_t start = hg_load(&code->start), end = hg_load(&code->end);
     if (start <= RETIRING || !hg_swap(&code->start, &start, RETIRING)) return;
-    if (is_filtered(code)) hg_filter_remove(code->link_map);
+    hg_light_unloaded(code->link_map);
     hg_rules_forget(start, end);
     if (code->module != UINT32_MAX) hg_recording_retire_module(code->module, hg_stacks_nodes());
     hg_stacks_retire(start, end);
@@ -181,7 +174,7 @@ static HG_NOINLINE const struct hg_code *add(const struct hg_object *object) {
     struct hg_code *code = claim(object, &won);
     if (!code) return NULL;
     fill(code, object);
-    if (won && is_filtered(code)) hg_filter_add(code->link_map);
+    if (won && !code->permanent) hg_light_loaded(code->link_map);
     if (won) hg_store(&code->module, hg_module_record(object, node_first));
     return code;
 }
@@ -309,7 +302,6 @@ bool hg_modules_start(void) {
     g_used = 0;
     g_adds = 0;
     g_may_unload = glibc_version != NULL;
-    if (g_may_unload && !has_find_object()) hg_mode_crowd(); /* nor is it known what that will be */
     struct hg_image loader;
     find_loader(&loader);
     if (loader.headers) add_loader(&loader);
