@@ -158,11 +158,11 @@ static HG_NOINLINE void *settle(struct hg_thread *thread, void *block) {
     return block;
 }
 
-/* Gives the block back, so that a hook can end in it. */
-HG_INLINE void *count(struct hg_thread *thread, void *block, size_t size) {
-    size_t usable = hg_real_usable_by_word(block);
-    bool settles = hg_tally_add(&thread->tally, thread->record, size, usable);
-    return HG_UNLIKELY(settles) ? settle(thread, block) : block;
+/* After hg_light_ask(). Gives the block back, so that a hook can end in it. */
+HG_INLINE void *count(struct hg_thread *thread, void *block) {
+    struct hg_thread_record *record = thread->tallied;
+    hg_tally_get(record, hg_real_usable_by_word(block));
+    return HG_UNLIKELY(hg_tally_rose(&thread->tally, record)) ? settle(thread, block) : block;
 }
 
 /* An event of a block that is not taken, above an allocator that may call itself through us, and that
@@ -171,15 +171,26 @@ HG_INLINE struct hg_thread *start_carefully(const struct hg_frame *frame, size_t
     struct hg_thread *thread = tls_thread;
     if (!hg_recorder_is_ready(thread) || hg_light_is_due(thread, size)) return NULL;
     hg_thread_be(thread, HG_THREAD_IN_ALLOCATOR, hg_frame_sp(frame));
+    hg_light_ask(thread, size);
     return thread;
 }
 
-HG_INLINE void *end_carefully(struct hg_thread *thread, void *block, size_t size, size_t usable) {
-    if (HG_LIKELY(block != NULL)) {
-        if (HG_UNLIKELY(!usable)) usable = g_real.usable_size(block);
-        bool settles = hg_tally_add(&thread->tally, thread->record, size, usable);
-        if (HG_UNLIKELY(settles)) hg_tally_settle(thread);
-    }
+static HG_NOINLINE void *settle_carefully(struct hg_thread *thread, void *block) {
+    hg_tally_settle(thread);
+    hg_recorder_leave(thread);
+    return block;
+}
+
+static HG_NOINLINE void *end_without(struct hg_thread *thread) {
+    hg_recorder_leave(thread);
+    return hg_light_get_nothing();
+}
+
+HG_INLINE void *end_carefully(struct hg_thread *thread, void *block, size_t usable) {
+    struct hg_thread_record *record = thread->tallied;
+    if (HG_UNLIKELY(!block)) return end_without(thread);
+    hg_tally_get(record, usable);
+    if (HG_UNLIKELY(hg_tally_rose(&thread->tally, record))) return settle_carefully(thread, block);
     hg_recorder_leave(thread);
     return block;
 }
@@ -189,43 +200,56 @@ static bool may_be_watched(uint32_t mode) {
     return mode == HG_MODE_WATCHED || mode == HG_MODE_UNSTARTED;
 }
 
-/* What an allocating hook jumps to. The crowd's form minds everything: see light_way.h. `usable` is what
- * is known of that before, or 0. */
-#define ALLOCATE(name, parameters, arguments, bytes, usable)                    \
-    void *hg_slow_##name parameters {                                           \
-        const struct hg_frame *frame = FRAME();                                 \
-        struct hg_thread *thread = hg_recorder_enter(frame, true);              \
-        void *block = g_real.name arguments;                                    \
-        hg_light_report(thread, frame, block, (bytes));                         \
-        return block;                                                           \
-    }                                                                           \
-    static void *crowd_##name parameters {                                      \
-        struct hg_thread *thread = tls_thread;                                  \
-        if (hg_light_is_due(thread, (bytes))) return hg_slow_##name arguments;  \
-        void *block = g_real.name arguments;                                    \
-        return HG_LIKELY(block != NULL) ? count(thread, block, (bytes)) : NULL; \
-    }                                                                           \
-    static void *careful_##name parameters {                                    \
-        struct hg_thread *thread = start_carefully(FRAME(), (bytes));           \
-        if (!thread) return hg_slow_##name arguments;                           \
-        return end_carefully(thread, g_real.name arguments, (bytes), (usable)); \
-    }                                                                           \
-    void *hg_other_##name parameters {                                          \
-        uint32_t mode = hg_mode();                                              \
-        if (mode == HG_MODE_CROWDED) return crowd_##name arguments;             \
-        if (mode == HG_MODE_CAREFUL) return careful_##name arguments;           \
-        if (is_passed_on(mode)) return g_real.name arguments;                   \
-        if (may_be_watched(mode)) return hg_watched_##name arguments;           \
-        return hg_slow_##name arguments;                                        \
+/* What an allocating hook jumps to, in functions of their own: as one it would save the registers of all.
+ * The crowd's form minds everything: see light_way.h. */
+#define ALLOCATE(name, parameters, arguments, bytes)                                     \
+    void *hg_slow_##name parameters {                                                    \
+        const struct hg_frame *frame = FRAME();                                          \
+        struct hg_thread *thread = hg_recorder_enter(frame, true);                       \
+        void *block = g_real.name arguments;                                             \
+        hg_light_report(thread, frame, block, (bytes));                                  \
+        return block;                                                                    \
+    }                                                                                    \
+    static HG_NOINLINE void *crowd_##name parameters {                                   \
+        struct hg_thread *thread = tls_thread;                                           \
+        if (hg_light_is_due(thread, (bytes))) return hg_slow_##name arguments;           \
+        hg_light_ask(thread, (bytes));                                                   \
+        void *block = g_real.name arguments;                                             \
+        return HG_LIKELY(block != NULL) ? count(thread, block) : hg_light_get_nothing(); \
+    }                                                                                    \
+    static HG_NOINLINE void *careful_##name parameters {                                 \
+        struct hg_thread *thread = start_carefully(FRAME(), (bytes));                    \
+        if (!thread) return hg_slow_##name arguments;                                    \
+        void *block = g_real.name arguments;                                             \
+        return end_carefully(thread, block, block ? g_real.usable_size(block) : 0);      \
+    }                                                                                    \
+    static HG_NOINLINE void *told_##name parameters {                                    \
+        struct hg_thread *thread = start_carefully(FRAME(), (bytes));                    \
+        if (!thread) return hg_slow_##name arguments;                                    \
+        uint64_t before = hg_real_word(g_real.given);                                    \
+        void *block = g_real.name arguments;                                             \
+        return end_carefully(thread, block, hg_real_word(g_real.given) - before);        \
+    }                                                                                    \
+    static HG_NOINLINE void *rare_##name parameters {                                    \
+        uint32_t mode = hg_mode();                                                       \
+        if (mode == HG_MODE_CAREFUL) return careful_##name arguments;                    \
+        if (is_passed_on(mode)) return g_real.name arguments;                            \
+        if (may_be_watched(mode)) return hg_watched_##name arguments;                    \
+        return hg_slow_##name arguments;                                                 \
+    }                                                                                    \
+    void *hg_other_##name parameters {                                                   \
+        uint32_t mode = hg_mode();                                                       \
+        if (mode == HG_MODE_CROWDED) return crowd_##name arguments;                      \
+        if (mode == HG_MODE_TOLD) return told_##name arguments;                          \
+        return rare_##name arguments;                                                    \
     }
 
-ALLOCATE(malloc, (size_t size), (size), size, hg_real_class(size))
-ALLOCATE(calloc, (size_t number, size_t size), (number, size), number *size,
-         hg_real_class(number *size))
-ALLOCATE(aligned_alloc, (size_t alignment, size_t size), (alignment, size), size, 0)
-ALLOCATE(memalign, (size_t alignment, size_t size), (alignment, size), size, 0)
-ALLOCATE(valloc, (size_t size), (size), size, 0)
-ALLOCATE(pvalloc, (size_t size), (size), size, 0)
+ALLOCATE(malloc, (size_t size), (size), size)
+ALLOCATE(calloc, (size_t number, size_t size), (number, size), number *size)
+ALLOCATE(aligned_alloc, (size_t alignment, size_t size), (alignment, size), size)
+ALLOCATE(memalign, (size_t alignment, size_t size), (alignment, size), size)
+ALLOCATE(valloc, (size_t size), (size), size)
+ALLOCATE(pvalloc, (size_t size), (size), size)
 
 static HG_NOINLINE int hg_slow_posix_memalign(void **out, size_t alignment, size_t size) {
     const struct hg_frame *frame = FRAME();
@@ -238,8 +262,10 @@ static HG_NOINLINE int hg_slow_posix_memalign(void **out, size_t alignment, size
 int hg_light_posix_memalign(void **out, size_t alignment, size_t size) {
     struct hg_thread *thread = tls_thread;
     if (hg_light_is_due(thread, size)) return hg_slow_posix_memalign(out, alignment, size);
+    hg_light_ask(thread, size);
     int result = g_real.posix_memalign(out, alignment, size);
-    if (result == 0 && *out) count(thread, *out, size);
+    if (result == 0 && *out) count(thread, *out);
+    else hg_light_get_nothing();
     return result;
 }
 
@@ -251,8 +277,28 @@ int hg_other_posix_memalign(void **out, size_t alignment, size_t size) {
     return hg_slow_posix_memalign(out, alignment, size);
 }
 
+void *hg_light_get_nothing(void) {
+    struct hg_thread *thread = tls_thread;
+    hg_add_at_once(&thread->record->bytes_allocated, -hg_load(&thread->tally.asked));
+    return NULL;
+}
+
+void hg_light_loaded(const void *records) {
+    if (!hg_mode_is_light()) return;
+    if (records) hg_filter_add(records);
+    else hg_mode_crowd(); /* there it is asked who calls */
+}
+
+void hg_light_unloaded(const void *records) {
+    if (records && hg_mode_is_light()) hg_filter_remove(records);
+}
+
 /* The total falls from a peak: note it, then free. */
 void hg_light_free_falling(void *block) {
+    if (!tls_thread->record) {
+        hg_slow_free(block);
+        return;
+    }
     hg_tally_fall(tls_thread);
     if (hg_mode() == HG_MODE_SAMPLED) hg_light_free(block);
     else hg_other_free(block);
@@ -263,30 +309,65 @@ void hg_light_free_settling(void *block) {
     g_real.free(block);
 }
 
-static void crowd_free(void *block) {
+/* Whether the block is known, or none of the allocator's, after the filter found something. */
+HG_INLINE bool is_known_closely(void *block) {
+    if (!block || hg_real_is_arena(block) || hg_filter_counts_finely(block)) return true;
+    return hg_load(&g_filter.has_shadow);
+}
+
+void hg_light_free_near(void *block) {
+    if (is_known_closely(block)) hg_slow_free(block);
+    else hg_light_free_unknown(tls_thread, block, true);
+}
+
+static HG_NOINLINE void crowd_free(void *block) {
     struct hg_thread *thread = tls_thread;
     uintptr_t caller = (uintptr_t)__builtin_return_address(0);
-    bool is_special = !thread->record || hg_filter_may_hold(block) || hg_modules_is_loader(caller);
+    bool is_special = HG_UNLIKELY(hg_filter_may_hold(block)) && is_known_closely(block);
+    is_special |= hg_modules_is_loader(caller);
     if (HG_UNLIKELY(is_special)) hg_slow_free(block);
     else hg_light_free_unknown(thread, block, false);
 }
 
-static void careful_free(void *block) {
-    const struct hg_frame *frame = FRAME();
+/* NULL: the block must go through the slow door. */
+HG_INLINE struct hg_thread *start_free_carefully(const struct hg_frame *frame, void *block) {
     struct hg_thread *thread = tls_thread;
     bool is_ready = hg_recorder_is_ready(thread) && !hg_modules_is_loader(frame->pc);
-    if (!is_ready || hg_filter_may_hold(block)) {
+    if (!is_ready) return NULL;
+    if (HG_UNLIKELY(hg_filter_may_hold(block)) && is_known_closely(block)) return NULL;
+    hg_thread_be(thread, HG_THREAD_IN_ALLOCATOR, hg_frame_sp(frame));
+    int64_t live = hg_tally_live(thread->tallied);
+    if (HG_UNLIKELY(hg_tally_falls(&thread->tally, live))) hg_tally_fall(thread);
+    return thread;
+}
+
+HG_INLINE void end_free_carefully(struct hg_thread *thread, size_t usable) {
+    struct hg_thread_record *record = thread->tallied;
+    bool settles = hg_tally_remove(&thread->tally, record, hg_tally_live(record), usable);
+    if (HG_UNLIKELY(settles)) settle_carefully(thread, NULL);
+    else hg_recorder_leave(thread);
+}
+
+static HG_NOINLINE void careful_free(void *block) {
+    struct hg_thread *thread = start_free_carefully(FRAME(), block);
+    if (!thread) {
         hg_slow_free(block);
         return;
     }
-    hg_thread_be(thread, HG_THREAD_IN_ALLOCATOR, hg_frame_sp(frame));
     size_t usable = g_real.usable_size(block);
-    if (hg_tally_falls(&thread->tally, hg_tally_live(thread->record))) hg_tally_fall(thread);
-    int64_t live = hg_tally_live(thread->record);
-    bool settles = hg_tally_remove(&thread->tally, thread->record, live, usable);
-    if (HG_UNLIKELY(settles)) hg_tally_settle(thread);
     g_real.free(block);
-    hg_recorder_leave(thread);
+    end_free_carefully(thread, usable);
+}
+
+static HG_NOINLINE void told_free(void *block) {
+    struct hg_thread *thread = start_free_carefully(FRAME(), block);
+    if (!thread) {
+        hg_slow_free(block);
+        return;
+    }
+    uint64_t before = hg_real_word(g_real.taken);
+    g_real.free(block);
+    end_free_carefully(thread, hg_real_word(g_real.taken) - before);
 }
 
 /* A block from the time before the real allocator was found must not reach it. */
@@ -302,14 +383,20 @@ static bool may_be_known(void *block) {
     return !g_real_has_size_word || hg_real_usable_by_word(block) >= HG_LEDGER_SMALL_LIMIT;
 }
 
-void hg_other_free(void *block) {
+static HG_NOINLINE void rare_free(void *block) {
     uint32_t mode = hg_mode();
-    if (mode == HG_MODE_CROWDED) crowd_free(block);
-    else if (mode == HG_MODE_CAREFUL) careful_free(block);
+    if (mode == HG_MODE_CAREFUL) careful_free(block);
     else if (mode == HG_MODE_OFF) release_unknown(block);
     else if (mode == HG_MODE_WATCHED) hg_watched_free(block);
     else if (mode == HG_MODE_PAUSED && !may_be_known(block)) g_real.free(block);
     else hg_slow_free(block);
+}
+
+void hg_other_free(void *block) {
+    uint32_t mode = hg_mode();
+    if (mode == HG_MODE_CROWDED) crowd_free(block);
+    else if (mode == HG_MODE_TOLD) told_free(block);
+    else rare_free(block);
 }
 
 void *hg_light_realloc(void *from, size_t size) {

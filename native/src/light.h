@@ -22,6 +22,11 @@ void *hg_slow_valloc(size_t size);
 void *hg_slow_pvalloc(size_t size);
 void hg_slow_free(void *block);
 
+/* After hg_light_ask(): the real allocator has no block. */
+void *hg_light_get_nothing(void);
+
+/* A free of a block that the filter counts, itself or one beside it. */
+void hg_light_free_near(void *block);
 /* A free that makes the total fall from a peak, or crosses another bound: see tally.h. */
 void hg_light_free_falling(void *block);
 void hg_light_free_settling(void *block);
@@ -41,6 +46,11 @@ void hg_other_free(void *block);
 HG_INLINE bool hg_light_is_unknown(const void *block) {
     return !hg_filter_counts(block) && !hg_glance(&g_filter.has_shadow);
 }
+
+/* While sampling, a free looks at its block, not at who calls it. So that it sees when the loader drops an
+ * object: `records` are what it frees last of it; NULL: that is not known. */
+void hg_light_loaded(const void *records);
+void hg_light_unloaded(const void *records);
 
 /* For hooks elsewhere, whose frame this is. The real allocator returned `block`, or NULL, to a
  * thread that entered, or NULL: report it as the mode says, and leave. */

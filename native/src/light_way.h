@@ -6,7 +6,6 @@
 
 #include "filter.h"
 #include "light.h"
-#include "modules.h"
 #include "real.h"
 
 /* Whether the block must go through the slow door: the countdown has ended. That of a thread never
@@ -15,17 +14,23 @@ HG_INLINE bool hg_light_is_due(struct hg_thread *thread, size_t size) {
     return HG_UNLIKELY(hg_sampler_count(&thread->sampler, size));
 }
 
-/* Growing alone needs no look at the total: see tally.h. */
-HG_INLINE void hg_light_count(struct hg_thread *thread, void *block, size_t size) {
-    hg_tally_add(&thread->tally, thread->record, size, hg_real_usable_by_word(block));
+/* What is needed after the real call is what a hook has to save: the record alone. */
+HG_INLINE struct hg_thread_record *hg_light_ask(struct hg_thread *thread, size_t size) {
+    struct hg_thread_record *record = thread->tallied;
+    hg_tally_ask(record, size);
+    hg_store(&thread->tally.asked, size);
+    return record;
 }
 
+/* Growing alone needs no look at the total: see tally.h. */
 #define HG_LIGHT_ALLOCATE(name, parameters, arguments, bytes)                  \
     HG_INLINE void *hg_light_##name parameters {                               \
         struct hg_thread *thread = tls_thread;                                 \
         if (hg_light_is_due(thread, (bytes))) return hg_slow_##name arguments; \
+        struct hg_thread_record *record = hg_light_ask(thread, (bytes));       \
         void *block = g_real.name arguments;                                   \
-        if (HG_LIKELY(block != NULL)) hg_light_count(thread, block, (bytes));  \
+        if (HG_UNLIKELY(!block)) return hg_light_get_nothing();                \
+        hg_tally_get(record, hg_real_usable_by_word(block));                   \
         return block;                                                          \
     }
 
@@ -38,7 +43,7 @@ HG_LIGHT_ALLOCATE(pvalloc, (size_t size), (size), size)
 
 /* What both forms of free do when the block is not known. */
 HG_INLINE void hg_light_free_unknown(struct hg_thread *thread, void *block, bool is_alone) {
-    struct hg_thread_record *record = thread->record;
+    struct hg_thread_record *record = thread->tallied;
     int64_t live = hg_tally_live(record);
     size_t usable = hg_real_usable_by_word(block);
     if (HG_UNLIKELY(hg_tally_falls(&thread->tally, live))) {
@@ -50,12 +55,11 @@ HG_INLINE void hg_light_free_unknown(struct hg_thread *thread, void *block, bool
     else g_real.free(block);
 }
 
-/* The filter holds NULL, too. */
+/* The filter holds NULL, too, and what the loader frees when it unloads an object. A thread never seen
+ * has a total that is about to fall. */
 HG_INLINE void hg_light_free(void *block) {
     struct hg_thread *thread = tls_thread;
-    uintptr_t caller = (uintptr_t)__builtin_return_address(0);
-    bool is_special = !thread->record || hg_filter_counts(block) || hg_modules_is_loader(caller);
-    if (HG_UNLIKELY(is_special)) hg_slow_free(block);
+    if (HG_UNLIKELY(hg_filter_counts(block))) hg_light_free_near(block);
     else hg_light_free_unknown(thread, block, true);
 }
 

@@ -90,6 +90,7 @@ void hg_mode_watch(enum hg_watcher watcher, bool is_wanted) {
 static uint32_t word_for(uint32_t shift) {
     if (!hg_mode_is_light()) return exact_word();
     if (!shift) return HG_MODE_THOROUGH;
+    if (g_real.given) return HG_MODE_TOLD;
     if (!g_real_has_size_word) return HG_MODE_CAREFUL;
     return hg_load(&g_modes.is_crowded) ? HG_MODE_CROWDED : HG_MODE_SAMPLED;
 }

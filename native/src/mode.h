@@ -19,6 +19,7 @@ enum hg_mode_word {
     HG_MODE_GENERAL = 9,  /* exact, but no event may take a short way */
     HG_MODE_SHARED = 11,  /* exact, by the short way of glibc, among several threads */
     HG_MODE_WATCHED = 10, /* someone is told of each call: see watched.h */
+    HG_MODE_TOLD = 12,    /* as CAREFUL; the allocator tells the sizes of blocks by itself */
 };
 
 /* Who wants to be told of each call, with its name: bits of one word. */
@@ -63,7 +64,8 @@ void hg_mode_begin(bool is_recording);
  * was measured to cost. During a pause: from its end on. */
 void hg_mode_change(uint32_t shift, enum hg_change_reason reason, uint32_t cost_ppm);
 
-/* There is a second thread, or a block that was recorded exactly: from now on sampling minds that. */
+/* There is a second thread, or a block that was recorded exactly, or an old loader: from now on sampling
+ * minds that. */
 void hg_mode_crowd(void);
 
 /* There is a second thread: from now on exact recording minds that. */

@@ -17,6 +17,7 @@
 
 #include "auxv.h"
 #include "image.h"
+#include "light.h"
 #include "module_record.h"
 #include "recording.h"
 #include "rules.h"
@@ -72,6 +73,7 @@ static struct hg_code *listed(uintptr_t address, bool permanent_only) {
 static void retire(struct hg_code *code) {
     uintptr_t start = hg_load(&code->start), end = hg_load(&code->end);
     if (start <= RETIRING || !hg_swap(&code->start, &start, RETIRING)) return;
+    hg_light_unloaded(code->link_map);
     hg_rules_forget(start, end);
     if (code->module != UINT32_MAX) hg_recording_retire_module(code->module, hg_stacks_nodes());
     hg_stacks_retire(start, end);
@@ -172,6 +174,7 @@ static HG_NOINLINE const struct hg_code *add(const struct hg_object *object) {
     struct hg_code *code = claim(object, &won);
     if (!code) return NULL;
     fill(code, object);
+    if (won && !code->permanent) hg_light_loaded(code->link_map);
     if (won) hg_store(&code->module, hg_module_record(object, node_first));
     return code;
 }

@@ -3,15 +3,13 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
+#include <stddef.h>
 
 #include "ledger.h"
 
-#define ARENA_BYTES (64u << 10)
-
-static struct {
-    _Alignas(64) uint8_t bytes[ARENA_BYTES];
-    size_t used;
-} g_arena;
+_Alignas(64) uint8_t g_real_arena[HG_REAL_ARENA_BYTES];
+static size_t g_arena_used;
 
 static struct {
     const char *object;
@@ -27,28 +25,25 @@ struct arena_header {
 };
 
 static void *arena_aligned(size_t alignment, size_t size) {
-    size_t seen = hg_load(&g_arena.used), start, end;
-    uintptr_t base = (uintptr_t)g_arena.bytes;
+    size_t seen = hg_load(&g_arena_used), start, end;
+    uintptr_t base = (uintptr_t)g_real_arena;
     do {
         uintptr_t first = base + seen + sizeof(struct arena_header);
         start = ((first + alignment - 1) & ~(uintptr_t)(alignment - 1)) - base;
-        if (size > ARENA_BYTES || start > ARENA_BYTES || (end = start + size) > ARENA_BYTES) {
+        if (size > HG_REAL_ARENA_BYTES || start > HG_REAL_ARENA_BYTES ||
+            (end = start + size) > HG_REAL_ARENA_BYTES) {
             errno = ENOMEM;
             return NULL;
         }
-    } while (!hg_swap(&g_arena.used, &seen, end));
-    struct arena_header *header = (struct arena_header *)(g_arena.bytes + start) - 1;
+    } while (!hg_swap(&g_arena_used, &seen, end));
+    struct arena_header *header = (struct arena_header *)(g_real_arena + start) - 1;
     header->size = size;
-    return g_arena.bytes + start;
+    return g_real_arena + start;
 }
 
-bool hg_real_is_arena(const void *pointer) {
-    return (uintptr_t)pointer - (uintptr_t)g_arena.bytes < ARENA_BYTES;
-}
+const uint8_t *hg_real_arena_start(void) { return g_real_arena; }
 
-const uint8_t *hg_real_arena_start(void) { return g_arena.bytes; }
-
-const uint8_t *hg_real_arena_end(void) { return g_arena.bytes + ARENA_BYTES; }
+const uint8_t *hg_real_arena_end(void) { return g_real_arena + HG_REAL_ARENA_BYTES; }
 
 size_t hg_real_arena_size(const void *pointer) {
     return ((const struct arena_header *)pointer - 1)->size;
@@ -135,10 +130,18 @@ static size_t first_usable_size(void *pointer) {
     return resolve_unless_inside() ? g_real.usable_size(pointer) : 0;
 }
 
-struct hg_real g_real = {
-    first_malloc, first_calloc,         first_realloc,       first_reallocarray,
-    first_free,   first_posix_memalign, first_aligned_alloc, first_memalign,
-    first_valloc, first_pvalloc,        first_usable_size,
+_Alignas(64) struct hg_real g_real = {
+    .malloc = first_malloc,
+    .calloc = first_calloc,
+    .realloc = first_realloc,
+    .reallocarray = first_reallocarray,
+    .free = first_free,
+    .posix_memalign = first_posix_memalign,
+    .aligned_alloc = first_aligned_alloc,
+    .memalign = first_memalign,
+    .valloc = first_valloc,
+    .pvalloc = first_pvalloc,
+    .usable_size = first_usable_size,
 };
 
 /* A function that the next allocator lacks. Its caller would not have found it either. */
@@ -233,6 +236,57 @@ void hg_real_learn_classes(void) {
         bool is_one_class = would_be(8 * i - 7, 0) == usable;
         g_real_classes[i] = is_one_class && usable <= UINT16_MAX ? (uint16_t)usable : 0;
     }
+}
+
+/* The thread-local memory of the object that holds the real malloc, in the calling thread. */
+struct local_part {
+    uintptr_t start, size;
+};
+
+static int find_local_part(struct dl_phdr_info *info, size_t size, void *found) {
+    struct local_part *part = found;
+    uintptr_t code = (uintptr_t)g_real.malloc - info->dlpi_addr;
+    bool is_it = false, is_complete = size > offsetof(struct dl_phdr_info, dlpi_tls_data);
+    for (uint32_t i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type == PT_LOAD) is_it |= code - header->p_vaddr < header->p_memsz;
+        if (header->p_type == PT_TLS && is_complete) part->size = header->p_memsz;
+    }
+    if (is_it) part->start = is_complete ? (uintptr_t)info->dlpi_tls_data : 0;
+    else part->size = 0;
+    return is_it;
+}
+
+typedef int control(const char *, void *, size_t *, void *, size_t);
+
+static uintptr_t ask_word(control *ask, const char *name) {
+    uintptr_t word = 0;
+    size_t length = sizeof word;
+    return ask(name, &word, &length, NULL, 0) == 0 ? word : 0;
+}
+
+static bool do_words_count(const uint64_t *given, const uint64_t *taken) {
+    uint64_t before = hg_load(given);
+    void *block = g_real.malloc(1);
+    size_t usable = block ? g_real.usable_size(block) : 0;
+    bool is_given = hg_load(given) - before == usable;
+    before = hg_load(taken);
+    g_real.free(block);
+    return usable && is_given && hg_load(taken) - before == usable;
+}
+
+/* What is part of an object that was loaded with the program is at the same place in all threads. */
+void hg_real_learn_words(void) {
+    if (!is_jemalloc()) return;
+    control *ask = (control *)dlsym(RTLD_NEXT, "mallctl");
+    struct local_part part = {0};
+    if (!ask || !dl_iterate_phdr(find_local_part, &part) || !part.start) return;
+    uintptr_t given = ask_word(ask, "thread.allocatedp"), pointer = hg_thread_pointer();
+    uintptr_t taken = ask_word(ask, "thread.deallocatedp");
+    if (given - part.start >= part.size || taken - part.start >= part.size) return;
+    if (!do_words_count((const uint64_t *)given, (const uint64_t *)taken)) return;
+    g_real.given = given - pointer;
+    g_real.taken = taken - pointer;
 }
 
 uintptr_t hg_real_base(void) { return (uintptr_t)g_allocator.base; }

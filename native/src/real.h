@@ -6,29 +6,37 @@
 #define HG_REAL_H
 
 #include "base.h"
+#include "sys_x86_64.h"
 
+/* What events call most is on one cache line. */
 struct hg_real {
     void *(*malloc)(size_t);
     void *(*calloc)(size_t, size_t);
     void *(*realloc)(void *, size_t);
-    void *(*reallocarray)(void *, size_t, size_t);
     void (*free)(void *);
+    size_t (*usable_size)(void *);
+    uintptr_t given, taken; /* see hg_real_word() */
     int (*posix_memalign)(void **, size_t, size_t);
     void *(*aligned_alloc)(size_t, size_t);
     void *(*memalign)(size_t, size_t);
     void *(*valloc)(size_t);
     void *(*pvalloc)(size_t);
-    size_t (*usable_size)(void *);
+    void *(*reallocarray)(void *, size_t, size_t);
 };
 
 /* Before resolution the members resolve themselves; they can be called at any time. */
-HG_GLOBAL struct hg_real g_real;
+HG_GLOBAL _Alignas(64) struct hg_real g_real;
 
 /* Resolve now, if that has not happened yet. */
 void hg_real_resolve(void);
 
+#define HG_REAL_ARENA_BYTES (64u << 10)
+HG_GLOBAL _Alignas(64) uint8_t g_real_arena[HG_REAL_ARENA_BYTES];
+
 /* Whether `pointer` came from the arena: it must never reach the real allocator. */
-bool hg_real_is_arena(const void *pointer);
+HG_INLINE bool hg_real_is_arena(const void *pointer) {
+    return (uintptr_t)pointer - (uintptr_t)g_real_arena < HG_REAL_ARENA_BYTES;
+}
 size_t hg_real_arena_size(const void *pointer);
 /* Where it is. */
 const uint8_t *hg_real_arena_start(void);
@@ -82,6 +90,17 @@ HG_INLINE size_t hg_real_class(size_t size) {
 
 /* Learn them, once the allocator can be called. */
 void hg_real_learn_classes(void);
+
+/* jemalloc counts for each thread the bytes it ever set aside (`given`), and took back (`taken`): in
+ * thread-local words, which lie at the same distances from every thread's pointer. The difference that a
+ * call makes is its block's size, for two loads. 0: not known. */
+HG_INLINE uint64_t hg_real_word(uintptr_t at) {
+    return *(const uint64_t *)(hg_thread_pointer() + at);
+}
+
+/* Learn where they are, once the allocator can be called. jemalloc sets up what it answers questions
+ * with, some 140 KB: only where recording is light. */
+void hg_real_learn_words(void);
 
 /* Bytes the allocator set aside for a live block. */
 HG_INLINE size_t hg_real_usable(void *block) {

@@ -21,6 +21,7 @@ struct hg_tally {
     int64_t high;    /* after an allocation */
     int64_t falling; /* before a free */
     int64_t low;     /* after a free */
+    uint64_t asked;  /* what hg_tally_ask() counted last, in case there is no block */
     int64_t base;    /* what the shared total knows of */
 };
 
@@ -41,13 +42,28 @@ HG_INLINE int64_t hg_tally_live(const struct hg_thread_record *record) {
     return (int64_t)(hg_glance(&record->usable_allocated) - hg_glance(&record->usable_freed));
 }
 
-/* Count a block; true: hg_tally_settle() is due. */
+/* Count what is asked for, before the block is there: then nobody has to remember it for so long. */
+HG_INLINE void hg_tally_ask(struct hg_thread_record *record, size_t size) {
+    hg_add_at_once(&record->bytes_allocated, size);
+}
+
+/* ... and the block. */
+HG_INLINE void hg_tally_get(struct hg_thread_record *record, size_t usable) {
+    hg_add_at_once(&record->allocations, 1);
+    hg_add_at_once(&record->usable_allocated, usable);
+}
+
+/* After that; true: hg_tally_settle() is due. */
+HG_INLINE bool hg_tally_rose(const struct hg_tally *tally, const struct hg_thread_record *record) {
+    return hg_tally_live(record) > hg_glance(&tally->high);
+}
+
+/* All three. */
 HG_INLINE bool hg_tally_add(const struct hg_tally *tally, struct hg_thread_record *record,
                             size_t size, size_t usable) {
-    hg_add_at_once(&record->allocations, 1);
-    hg_add_at_once(&record->bytes_allocated, size);
-    hg_add_at_once(&record->usable_allocated, usable);
-    return hg_tally_live(record) > hg_glance(&tally->high);
+    hg_tally_ask(record, size);
+    hg_tally_get(record, usable);
+    return hg_tally_rose(tally, record);
 }
 
 /* Before a free, with so many bytes live; true: hg_tally_fall() is due. */

@@ -13,10 +13,12 @@
 #define SLOTS_TO_ASK 8u        /* per new thread, how many old ones are asked whether they live */
 #define SLOTS_KEPT_BY_NAME 64u /* until then a slot goes only to threads of the same name */
 
-/* Nobody's countdown: it has always ended. */
-#define ENDED {.left = INT64_MIN / 2}
-static struct hg_thread g_unknown_thread = {.sampler = ENDED};
-static struct hg_thread g_refused_thread = {.state = HG_THREAD_REFUSED, .sampler = ENDED};
+/* Nobody's countdown has always ended, and nobody's total is always about to fall. */
+static struct hg_thread_record g_nobodys_record;
+#define NOBODYS \
+    .tallied = &g_nobodys_record, .sampler.left = INT64_MIN / 2, .tally.falling = INT64_MIN
+static struct hg_thread g_unknown_thread = {NOBODYS};
+static struct hg_thread g_refused_thread = {.state = HG_THREAD_REFUSED, NOBODYS};
 __thread struct hg_thread *tls_thread __attribute__((tls_model("initial-exec"))) =
     &g_unknown_thread;
 
@@ -186,6 +188,7 @@ static void move_slot(struct hg_thread *slot, struct hg_thread_record *record) {
     __atomic_fetch_add(&g_threads.moves_begun, 1, __ATOMIC_ACQ_REL);
     if (slot->record) retire_thread(slot);
     hg_store_release(&slot->record, record);
+    slot->tallied = record;
     hg_store_release(&g_threads.slots[slot->shard_number], slot);
     __atomic_fetch_add(&g_threads.moves_ended, 1, __ATOMIC_ACQ_REL);
     hg_clock_attach(&slot->clock);

@@ -42,8 +42,10 @@ struct hg_thread {
     struct hg_thread_clock clock;
     struct hg_last last;
     struct hg_table counters;
-    struct hg_sampler sampler;
+    /* What an event looks at while sampling, on one cache line: */
+    _Alignas(64) struct hg_thread_record *tallied; /* `record`, or nobody's if there is none */
     struct hg_tally tally;
+    struct hg_sampler sampler;
     struct hg_table samples; /* in light recordings only: see mode.h */
     uint64_t cost_random;    /* which events are measured: see budget.h */
     uint32_t shard_number;

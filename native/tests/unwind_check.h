@@ -31,6 +31,8 @@ uint32_t hg_recording_add_module(const struct hg_module *module, const char *pat
     snprintf(g_module_paths[index], sizeof g_module_paths[index], "%s", path);
     return index;
 }
+void hg_light_loaded(const void *records) { (void)records; }
+void hg_light_unloaded(const void *records) { (void)records; }
 void hg_recording_retire_module(uint32_t index, uint32_t node_end) {
     g_modules[index].node_end = node_end;
     g_retired_modules++;

@@ -53,6 +53,8 @@ uint32_t hg_recording_add_module(const struct hg_module *module, const char *pat
     (void)module, (void)path;
     return __atomic_fetch_add(&g_module_count, 1, __ATOMIC_RELAXED);
 }
+void hg_light_loaded(const void *records) { (void)records; }
+void hg_light_unloaded(const void *records) { (void)records; }
 void hg_recording_retire_module(uint32_t index, uint32_t node_end) {
     (void)index, (void)node_end;
     g_retired_count++;

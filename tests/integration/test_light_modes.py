@@ -102,6 +102,23 @@ def test_other_allocators(bench: Bench, name: str, allocator: str, mode: str) ->
         assert [line for line in wrong if not any(word in line for word in skipped)] == []
 
 
+@pytest.mark.parametrize("allocator", ALLOCATORS)
+@pytest.mark.parametrize(
+    "name",
+    ["usable", "threads_parallel", "thread_exit", "realloc_corners", "odd_alignment", "peak"],
+)
+def test_exact_totals_above_other_allocators(bench: Bench, name: str, allocator: str) -> None:
+    """To the byte, also of what was set aside: in exact recordings each block is asked for it."""
+    totals = []
+    for mode in ({}, MODES["every-64k"]):
+        setting = under_heapglass(**mode)
+        setting = replace(setting, preload=[*setting.preload, ALLOCATORS[allocator]])
+        totals.append(bench.record(program(name).argv(), setting).recording.totals)
+    exact, sampled = totals
+    assert _comparable(sampled) == _comparable(exact)
+    assert sampled.live_bytes == sampled.usable_live_bytes == exact.usable_live_bytes
+
+
 @pytest.mark.parametrize("mode", [*MODES, "whole"])
 @pytest.mark.parametrize("name", ["signal_storm", "signal_jumps"])
 def test_signals(bench: Bench, name: str, mode: str) -> None:

@@ -19,6 +19,17 @@ static void counts_in_and_out(void) {
     CHECK(!hg_filter_may_hold(at(0x10000)));
 }
 
+/* What only lies beside a block is told from it. */
+static void looks_closely(void) {
+    hg_filter_clear();
+    hg_filter_add(at(0x10040));
+    CHECK(hg_filter_counts(at(0x10000)) && !hg_filter_counts_finely(at(0x10000)));
+    CHECK(!hg_filter_counts_finely(at(0x10048)));
+    CHECK(hg_filter_counts(at(0x10040)) && hg_filter_counts_finely(at(0x10040)));
+    hg_filter_remove(at(0x10040));
+    CHECK(!hg_filter_counts_finely(at(0x10040)));
+}
+
 /* A counter at its top no longer knows how many there are. */
 static void full_counters_stay(void) {
     hg_filter_clear();
@@ -50,7 +61,7 @@ static void add_and_remove(void *argument, uint32_t number) {
     for (uint32_t i = 0; i < 20000; i++) {
         void *block = at(0x40000 + random_below(&r, 4) * HG_FILTER_GRAIN);
         hg_filter_add(block);
-        CHECK(hg_filter_may_hold(block));
+        CHECK(hg_filter_may_hold(block) && hg_filter_counts_finely(block));
         hg_filter_remove(block);
     }
 }
@@ -65,6 +76,7 @@ static void threads(void) {
 
 int main(void) {
     RUN(counts_in_and_out);
+    RUN(looks_closely);
     RUN(full_counters_stay);
     RUN(sees_the_shadow);
     RUN(threads);

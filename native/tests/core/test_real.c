@@ -40,14 +40,14 @@ static void arena_serves_while_resolving(void) {
 static void arena_ends(void) {
     g_resolving = true;
     errno = 0;
-    CHECK(g_real.malloc(ARENA_BYTES + 1) == NULL);
+    CHECK(g_real.malloc(HG_REAL_ARENA_BYTES + 1) == NULL);
     CHECK(g_real.malloc(SIZE_MAX) == NULL);
     CHECK(g_real.calloc(SIZE_MAX / 2, 3) == NULL);
     CHECK(g_real.reallocarray(NULL, SIZE_MAX / 2, 3) == NULL);
     CHECK_EQUAL(errno, ENOMEM);
     uint32_t served = 0;
     while (g_real.malloc(1000)) served++;
-    CHECK(served > 20 && served < ARENA_BYTES / 1000);
+    CHECK(served > 20 && served < HG_REAL_ARENA_BYTES / 1000);
     void *none = &served;
     CHECK_EQUAL(g_real.posix_memalign(&none, 64, 5000), ENOMEM);
     CHECK(none == &served); /* as POSIX wants it: untouched on failure */
@@ -58,10 +58,10 @@ static void knows_its_own_blocks(void) {
     uint8_t before = 0;
     CHECK(!hg_real_is_arena(NULL));
     CHECK(!hg_real_is_arena(&before));
-    CHECK(!hg_real_is_arena(g_arena.bytes - 1));
-    CHECK(hg_real_is_arena(g_arena.bytes));
-    CHECK(hg_real_is_arena(g_arena.bytes + ARENA_BYTES - 1));
-    CHECK(!hg_real_is_arena(g_arena.bytes + ARENA_BYTES));
+    CHECK(!hg_real_is_arena(g_real_arena - 1));
+    CHECK(hg_real_is_arena(g_real_arena));
+    CHECK(hg_real_is_arena(g_real_arena + HG_REAL_ARENA_BYTES - 1));
+    CHECK(!hg_real_is_arena(g_real_arena + HG_REAL_ARENA_BYTES));
 }
 
 static void first_call_resolves(void) {
@@ -103,7 +103,7 @@ static void usable_sizes(void) {
 }
 
 static void leaves_the_arena(void) {
-    uint8_t *old = g_arena.bytes + 64;
+    uint8_t *old = g_real_arena + 64;
     ((struct arena_header *)old - 1)->size = 40;
     memset(old, 'x', 40);
     uint8_t *grown = hg_real_leave_arena(old, 100), *shrunk = hg_real_leave_arena(old, 8);
