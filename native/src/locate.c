@@ -44,32 +44,43 @@ static HG_NOINLINE uint32_t walk_in_full(struct hg_thread *thread, const struct 
     return HG_LIKELY(site) ? site : first_seen(thread, path, make_walked, now_ns);
 }
 
-/* The stack is not one that the thread remembers. What it sees for the second time it remembers:
- * many a stack comes only once. */
+/* A stack that is walked for the second time is remembered: many a one comes only once. If it differs
+ * from what is remembered in its place in its words only, their hash suffices. */
+static void learn(struct hg_thread *thread, const struct hg_memory *m, uint64_t words,
+                  uint32_t site) {
+    const struct hg_transcript *transcript = &thread->transcript;
+    if (words && m->details->shape == hg_transcript_shape(transcript))
+        hg_recall_keep(&thread->recall, words, site);
+    else if (hg_recall_is_due(&thread->recall, m))
+        hg_transcript_teach(transcript, &thread->recall, site);
+}
+
+/* The stack is not one that the thread remembers. `m` is the memory of its place; `words` the hash of its
+ * words by that, 0 if the memory is not of it. */
 static HG_NOINLINE uint32_t walk(struct hg_thread *thread, const struct hg_caller *caller,
-                                 uint64_t now_ns) {
+                                 const struct hg_memory *m, uint64_t words, uint64_t now_ns) {
     struct hg_transcript *transcript = &thread->transcript;
     uint64_t path = hg_transcript_walk(transcript, &thread->walker, caller, g_options.depth);
     hg_threads_note(thread, HG_STAT_WALKS, 1);
-    if (path) hg_threads_note(thread, HG_STAT_REUSED_FRAMES, transcript->depth - transcript->fresh);
-    uint32_t site = HG_LIKELY(path) ? hg_recall_site(&thread->recall, path) : 0;
     if (HG_UNLIKELY(!path)) return walk_in_full(thread, caller, now_ns);
-    if (!site) site = first_seen(thread, path, make_transcribed, now_ns);
-    else if (hg_recall_is_due(&thread->recall, caller))
-        hg_transcript_teach(transcript, &thread->recall, site);
+    hg_threads_note(thread, HG_STAT_REUSED_FRAMES, transcript->depth - transcript->fresh);
+    uint32_t site = hg_recall_site(&thread->recall, path);
+    if (HG_LIKELY(site)) learn(thread, m, words, site);
+    else site = first_seen(thread, path, make_transcribed, now_ns);
     return HG_LIKELY(site) ? site : walk_in_full(thread, caller, now_ns);
 }
 
 static uint32_t locate(struct hg_thread *thread, const struct hg_frame *frame, uint64_t now_ns) {
     if (HG_UNLIKELY(thread->generation != hg_load(&g_modules_generation))) forget_stacks(thread);
     struct hg_memory *m = hg_recall_memory(&thread->recall, frame);
+    uint64_t words = 0;
     if (HG_LIKELY(hg_memory_is_of(m, frame))) {
-        uint32_t own = m->site, site = hg_recall_by_words(&thread->recall, m);
+        uint32_t own = m->site, site = hg_recall_by_words(&thread->recall, m, &words);
         hg_threads_note(thread, HG_STAT_OTHER_WORDS, site != 0 && site != own);
         if (HG_LIKELY(site)) return site;
     }
     struct hg_caller caller = hg_frame_caller(frame);
-    return walk(thread, &caller, now_ns);
+    return walk(thread, &caller, m, words, now_ns);
 }
 
 #ifdef HG_CHECK_WALKS

@@ -31,6 +31,17 @@ HG_INLINE const struct hg_memory *hg_locate_quickly(struct hg_thread *thread,
     return HG_LIKELY(hg_memory_is_of(m, frame)) && hg_memory_stands(m, frame) ? m : NULL;
 }
 
+/* The site of the stack, for an event that has not tried the short way. */
+HG_INLINE uint32_t hg_locate_first(struct hg_thread *thread, const struct hg_frame *frame,
+                                   uint64_t now_ns) {
+    const struct hg_memory *m = hg_locate_quickly(thread, frame);
+    if (HG_UNLIKELY(!m)) return hg_locate_site(thread, frame, now_ns);
+#ifdef HG_CHECK_WALKS
+    hg_locate_check(thread, frame, m->site, now_ns);
+#endif
+    return m->site;
+}
+
 /* The place that it remembers; no line if a signal handler has just learned another stack in its place,
  * which cannot be one of the same frame. */
 HG_INLINE struct hg_place hg_locate_place(const struct hg_memory *m, const struct hg_frame *frame) {

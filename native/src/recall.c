@@ -67,8 +67,8 @@ static void learn_words(struct hg_recall *recall, struct hg_memory *m, uint64_t 
     close_memory(recall, m, site);
 }
 
-uint32_t hg_recall_by_words(struct hg_recall *recall, struct hg_memory *m) {
-    uint64_t hash = hash_words(m);
+uint32_t hg_recall_by_words(struct hg_recall *recall, struct hg_memory *m, uint64_t *words) {
+    uint64_t hash = *words = hash_words(m);
     if (hash == m->details->own) return m->site;
     uint32_t site = hg_recall_site(recall, hash);
     if (!site) return 0;
@@ -88,9 +88,8 @@ void hg_recall_clear(struct hg_recall *recall) {
     __builtin_memset(recall->stacks, 0, sizeof recall->stacks);
 }
 
-bool hg_recall_is_due(struct hg_recall *recall, const struct hg_caller *caller) {
-    bool is_taken = hg_recall_memory(recall, hg_caller_frame(caller))->pc;
-    return !is_taken || ++recall->waiting % TAUGHT_ONCE_IN == 0;
+bool hg_recall_is_due(struct hg_recall *recall, const struct hg_memory *m) {
+    return !m->pc || ++recall->waiting % TAUGHT_ONCE_IN == 0;
 }
 
 struct hg_lesson *hg_recall_begin(struct hg_recall *recall, const struct hg_caller *caller) {
@@ -127,7 +126,7 @@ static struct hg_quad *place_singles(struct hg_lesson *lesson, struct hg_quad *q
     return quad;
 }
 
-void hg_recall_end(struct hg_recall *recall, uint32_t site) {
+void hg_recall_end(struct hg_recall *recall, uint64_t shape, uint32_t site) {
     struct hg_lesson *lesson = &recall->lesson;
     struct hg_memory *m = lesson->memory;
     if (!lesson->twins && !lesson->singles) return; /* nothing tells it from another stack */
@@ -137,6 +136,7 @@ void hg_recall_end(struct hg_recall *recall, uint32_t site) {
     m->end = place_singles(lesson, twins_end);
     read_words(m);
     m->details->places = hash_places(m);
+    m->details->shape = shape;
     m->details->own = hash_words(m);
     hg_recall_keep(recall, m->details->own, site);
     close_memory(recall, m, site);

@@ -44,6 +44,7 @@ _Static_assert(sizeof(struct hg_memory) == 64, "a memory is one cache line, and 
 struct hg_details {
     struct hg_quad quads[HG_MEMORY_QUADS];
     uint64_t places; /* hash of all that says where the words are */
+    uint64_t shape;  /* the same, as the walk that it was learned from has it */
     uint64_t own;    /* hash of the words */
     uint64_t other;  /* hash of the last stack that differed in its words */
     uintptr_t pc;    /* the memory's, also while it is none */
@@ -134,18 +135,20 @@ HG_INLINE void hg_recall_keep(struct hg_recall *recall, uint64_t hash, uint32_t 
     hg_stack_entry_set(&entry[0], hash, site);
 }
 
-/* The site of a stack that a memory is of, if its words are the memory's, or were seen before; else 0.
- * For the general way: if they stood, the short way was left for another reason, which is rare. */
-uint32_t hg_recall_by_words(struct hg_recall *recall, struct hg_memory *memory);
+/* The site of a stack that a memory is of, if its words are the memory's, or were seen before; else 0,
+ * and *hash is that of its words. For the general way: if they stood, the short way was left for another
+ * reason, which is rare. */
+uint32_t hg_recall_by_words(struct hg_recall *recall, struct hg_memory *memory, uint64_t *hash);
 
 /* Forget where words can be read: the thread's stack is another. */
 void hg_recall_leave_stack(struct hg_recall *recall);
 /* Forget everything: code has changed. */
 void hg_recall_clear(struct hg_recall *recall);
 
-/* Whether a stack that was walked shall be learned: always where nothing is remembered, else now and
- * then. Where stacks of different shapes take turns, each would only drive out the other. */
-bool hg_recall_is_due(struct hg_recall *recall, const struct hg_caller *caller);
+/* Whether a stack that was walked, of another shape than what is remembered in its place, shall be
+ * learned: always if that is nothing, else now and then. Where shapes take turns each would only drive out
+ * the other. */
+bool hg_recall_is_due(struct hg_recall *recall, const struct hg_memory *memory);
 
 /* Learning a new stack: begin, one call for each word that was read, and the end. The memory is one
  * when its line is kept, at once. */
@@ -175,7 +178,7 @@ HG_INLINE bool hg_lesson_add_twin(struct hg_lesson *lesson, uintptr_t at) {
 HG_INLINE void hg_lesson_add_bp(struct hg_lesson *lesson) {
     lesson->single[lesson->singles++] = offsetof(struct hg_frame, bp);
 }
-void hg_recall_end(struct hg_recall *recall, uint32_t site);
+void hg_recall_end(struct hg_recall *recall, uint64_t shape, uint32_t site);
 /* Make what was learned of `site`, if anything was, a memory. */
 void hg_recall_keep_line(struct hg_recall *recall, uint32_t site, struct hg_counters *line);
 

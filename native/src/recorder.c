@@ -199,7 +199,7 @@ void hg_recorder_resized(struct hg_thread *thread, const struct hg_frame *frame,
     int64_t delta = (int64_t)size - (int64_t)taken->block.size;
     hg_peak_before(thread, delta);
     uint64_t now = event_time(thread);
-    struct hg_block entry = {size, hg_locate_site(thread, frame, now), taken->block.birth};
+    struct hg_block entry = {size, hg_locate_first(thread, frame, now), taken->block.birth};
     struct hg_counters *old = hg_sites_line(&thread->counters, taken->block.site);
     hg_store(&thread->last.block, 0); /* `from` may stay where it is */
     struct hg_counters *line = old ? enter_block(thread, to, entry, now) : NULL;

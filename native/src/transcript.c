@@ -140,7 +140,7 @@ HG_INLINE uint32_t ties(const struct hg_step *step, const struct hg_step *outer)
 /* Put the fresh frames on top of the first `met` ones. */
 static void rebuild(struct hg_transcript *t, uint32_t met, const struct hg_step *fresh,
                     uint32_t count) {
-    static const struct hg_step none = {.path = HG_PATH_ROOT};
+    static const struct hg_step none = {.path = HG_PATH_ROOT, .shape = HG_PATH_ROOT};
     const struct hg_step *outer = met ? &t->steps[met - 1] : &none;
     t->depth = met; /* until the others are whole */
     t->fresh = count;
@@ -153,6 +153,7 @@ static void rebuild(struct hg_transcript *t, uint32_t met, const struct hg_step 
         step->way = fresh[i].way;
         step->path = hg_path_add(outer->path, step->pc);
         step->way |= ties(step, outer);
+        step->shape = hg_path_add(outer->shape, step->sp + ((uint64_t)step->way << 32));
         outer = step;
     }
     hg_in_order();
@@ -209,5 +210,5 @@ void hg_transcript_teach(const struct hg_transcript *t, struct hg_recall *recall
         if (!teach_way(lesson, step, step - 1)) return;
     }
     if (needs_bp) hg_lesson_add_bp(lesson);
-    hg_recall_end(recall, site);
+    hg_recall_end(recall, hg_transcript_shape(t), site);
 }

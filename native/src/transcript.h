@@ -18,9 +18,10 @@
  * below sp holds pc. */
 struct hg_step {
     uintptr_t sp, pc;
-    uintptr_t bp;  /* matters if `way` has HG_WAY_NEEDS_BP */
-    uint32_t way;  /* the rule that leads on to the next outer frame, and HG_WAY_* */
-    uint64_t path; /* the hash of the frames from the outermost one to this */
+    uintptr_t bp;   /* matters if `way` has HG_WAY_NEEDS_BP */
+    uint32_t way;   /* the rule that leads on to the next outer frame, and HG_WAY_* */
+    uint64_t path;  /* the hash of the frames from the outermost one to this */
+    uint64_t shape; /* likewise of where their words are */
 };
 
 /* Above the bits of a rule that say how to step. */
@@ -43,6 +44,11 @@ uint64_t hg_transcript_walk(struct hg_transcript *transcript, struct hg_walker *
  * Uses walker->frames. */
 uint32_t hg_transcript_site(const struct hg_transcript *transcript, struct hg_walker *walker,
                             uint64_t now_ns);
+
+/* The shape of the last walk. */
+HG_INLINE uint64_t hg_transcript_shape(const struct hg_transcript *transcript) {
+    return transcript->steps[transcript->depth - 1].shape;
+}
 
 /* Remember the transcript's walk, which is that of `site`, unless it has too many words. */
 void hg_transcript_teach(const struct hg_transcript *transcript, struct hg_recall *recall,
