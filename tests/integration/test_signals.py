@@ -69,15 +69,15 @@ def lost(recording: HeapSource) -> dict[LossKind, int]:
 
 
 BLOCK = 40  # the largest that is under way when the handler makes a peak: see short_way.h
-# How often the first path was taken, and what may become of the handler's call.
-WAYS = [("known", 1, 31, {1}), ("new", 61, 30, {0, 1})]
+# How often the first path was taken, and in how many of the strikes at least the handler's call is
+# seen: on the short way in all, but the event may be on the general one if the clock has to be read.
+WAYS = [("known", 1, 31, 0.9), ("new", 61, 30, 0.01)]
 
 
-@pytest.mark.parametrize(("what", "every", "made", "possible"), WAYS, ids=[w[0] for w in WAYS])
+@pytest.mark.parametrize(("what", "every", "made", "least"), WAYS, ids=[w[0] for w in WAYS])
 def test_a_handler_that_allocates_is_seen_or_counted(
-    bench: Bench, what: str, every: int, made: int, possible: set[int]
+    bench: Bench, what: str, every: int, made: int, least: float
 ) -> None:
-    """On the short way always seen, with all sums as they should be."""
     seen = []
     for recording in struck(bench, what, "allocate", every)[:-1]:
         sites, losses = by_path(recording), lost(recording)
@@ -85,12 +85,13 @@ def test_a_handler_that_allocates_is_seen_or_counted(
         seen.append(sites.get("site_handler", {}).get("allocations", 0))
         assert losses == ({} if seen[-1] else {LossKind.REENTRANT: 1})
         assert contradictions(recording, BLOCK) == []
-    assert possible == set(seen)
+    assert sum(seen) >= least * len(seen)
+    assert what == "known" or 0 in seen
 
 
-@pytest.mark.parametrize(("what", "every", "made", "possible"), WAYS, ids=[w[0] for w in WAYS])
+@pytest.mark.parametrize(("what", "every", "made", "least"), WAYS, ids=[w[0] for w in WAYS])
 def test_a_free_in_a_handler_is_seen_or_made_up_for(
-    bench: Bench, what: str, every: int, made: int, possible: set[int]
+    bench: Bench, what: str, every: int, made: int, least: float
 ) -> None:
     """At the latest when its address is handed out again."""
     seen = []
@@ -101,7 +102,8 @@ def test_a_free_in_a_handler_is_seen_or_made_up_for(
         seen.append(1 - losses.pop(LossKind.MISSED_FREE, 0))
         assert losses == {}
         assert contradictions(recording, BLOCK) == []
-    assert possible == set(seen)
+    assert sum(seen) >= least * len(seen)
+    assert what == "known" or 0 in seen
 
 
 @pytest.mark.parametrize(
