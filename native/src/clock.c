@@ -117,7 +117,7 @@ static void adapt_span(struct hg_thread_clock *clock, uint64_t took) {
 uint64_t hg_clock_renew(struct hg_thread_clock *clock, uint64_t *late) {
     uint64_t now = hg_clock_now(), took = now - clock->now;
     uint32_t served = clock->span - clock->left;
-    clock->now = now;
+    hg_store(&clock->now, now);
     clock->birth = hg_ledger_birth_bits(hg_clock_birth(now));
     if (clock->witness == &g_clock_no_witness) return now;
     uint64_t mark = hg_load(clock->witness);

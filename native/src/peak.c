@@ -1,7 +1,7 @@
 #include "peak.h"
 
-/* The first thread's record while others already record, but it has not had an event since: all that
- * it has is still its own. Its `unflushed` is UNJOINED, so that its next event finds no short way. */
+/* The first thread's record until it has had an event among others: all that it has is its own, and its
+ * `unflushed` is UNJOINED, so that an event among others finds no short way. */
 static struct hg_thread_record *g_alone;
 #define UNJOINED (INT64_MIN / 2)
 
@@ -62,8 +62,7 @@ static int64_t steady_live(const struct hg_thread_record *record) {
 }
 
 int64_t hg_peak_held(const struct hg_thread_record *record) {
-    bool is_alone = hg_load(&g_peak_mode) == HG_PEAK_SINGLE || hg_load_acquire(&g_alone) == record;
-    return is_alone ? steady_live(record) : hg_load(&record->unflushed);
+    return hg_load_acquire(&g_alone) == record ? steady_live(record) : hg_load(&record->unflushed);
 }
 
 /* Hand a thread's change over; the total is that of all threads but for their batches. */
@@ -112,17 +111,17 @@ void hg_peak_settle(const struct hg_thread *thread) {
 
 /* ---- several threads -------------------------------------------------------------------------------- */
 
-void hg_peak_go_threaded(struct hg_thread *first) {
-    bool was_alone = hg_load(&g_peak_mode) == HG_PEAK_SINGLE;
-    if (was_alone) {
-        struct hg_thread_record *record = hg_load_acquire(&first->record);
-        hg_store(&record->unflushed, UNJOINED);
-        hg_store(&g_alone, record);
-    }
+void hg_peak_begin(struct hg_thread_record *record) {
+    hg_store(&record->unflushed, UNJOINED);
+    hg_store_release(&g_alone, record);
+}
+
+void hg_peak_go_threaded(const struct hg_thread *first) {
     /* Also when many threads are there already: one more makes the slack larger. */
     set_mode(HG_PEAK_NEAR);
     __atomic_fetch_or(&g_header->flags, HG_FLAG_MULTI_THREADED, __ATOMIC_RELAXED);
-    if (was_alone) raise_peak(whole_total(), hg_load(&first->clock.now));
+    /* It goes on alone until it looks at the mode again; and then raises the peak itself. */
+    if (first && hg_load_acquire(&g_alone)) raise_peak(whole_total(), hg_load(&first->clock.now));
 }
 
 /* The first thread's first event among others. */

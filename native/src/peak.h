@@ -30,8 +30,11 @@
 enum hg_peak_mode { HG_PEAK_SINGLE, HG_PEAK_NEAR, HG_PEAK_FAR, HG_PEAK_BATCHED };
 
 void hg_peak_start(void);
-/* A second, or one more, thread is about to record; `first` is the first one. */
-void hg_peak_go_threaded(struct hg_thread *first);
+/* The record of the thread that gets the first shard: it may stay the only one. */
+void hg_peak_begin(struct hg_thread_record *record);
+/* A second, or one more, thread is about to record; `first` is the first one, or
+ * NULL: it has nothing yet. */
+void hg_peak_go_threaded(const struct hg_thread *first);
 void hg_peak_close_shared(void);
 /* The peak has passed: lines save what they have before they change. */
 void hg_peak_next_epoch(void);
@@ -86,7 +89,7 @@ HG_INLINE void hg_peak_save(struct hg_counters *line) {
  * own word alone, ... */
 HG_INLINE bool hg_peak_is_own(const struct hg_thread *thread, int64_t delta) {
     uint32_t mode = hg_glance(&g_peak_mode);
-    int64_t change = thread->record->unflushed + delta;
+    int64_t change = hg_glance(&thread->record->unflushed) + delta;
     return (mode == HG_PEAK_FAR || mode == HG_PEAK_BATCHED) && change < HG_PEAK_BATCH &&
            change > -HG_PEAK_BATCH;
 }

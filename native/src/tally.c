@@ -7,8 +7,12 @@
 #include "thread.h"
 
 static bool g_is_threaded;
+static uint32_t g_was_alone; /* until the second thread comes */
 
-void hg_tally_start(void) { g_is_threaded = false; }
+void hg_tally_start(void) {
+    g_is_threaded = false;
+    g_was_alone = 1;
+}
 
 static void set_bounds(struct hg_tally *tally, int64_t low, int64_t high, int64_t falling) {
     hg_store(&tally->low, low);
@@ -59,15 +63,18 @@ static void flush(struct hg_thread *thread) {
 void hg_tally_go_threaded(struct hg_thread *first) {
     uint64_t error = (uint64_t)(hg_load(&g_header->shards) + 1) * HG_TALLY_BATCH;
     hg_store(&g_header->peak_error_bytes, error);
-    if (hg_load_acquire(&g_is_threaded)) return;
+    if (hg_exchange(&g_was_alone, 0) == 0) return; /* another one sees to it */
     /* The first thread goes on meanwhile, but looks at its base only once the word below is set. */
-    int64_t live = hg_tally_live(hg_load_acquire(&first->record));
-    hg_store(&first->tally.base, live);
-    hg_add_shared(&g_header->live_flushed, live);
+    if (first) {
+        int64_t live = hg_tally_live(hg_load_acquire(&first->record));
+        hg_store(&first->tally.base, live);
+        hg_add_shared(&g_header->live_flushed, live);
+    }
     __atomic_fetch_or(&g_header->flags, HG_FLAG_MULTI_THREADED, __ATOMIC_RELAXED);
     hg_store_release(&g_is_threaded, true);
     hg_mode_crowd();
-    set_bounds(&first->tally, INT64_MAX, INT64_MIN, INT64_MIN); /* it shall look at once */
+    if (first)
+        set_bounds(&first->tally, INT64_MAX, INT64_MIN, INT64_MIN); /* it shall look at once */
 }
 
 void hg_tally_detach(struct hg_thread *thread) {

@@ -11,6 +11,7 @@
 
 #define MAX_THREADS (1u << 20)
 #define SLOTS_TO_ASK 8u        /* per new thread, how many old ones are asked whether they live */
+#define WAIT_FOR_FIRST 1000u   /* yields */
 #define SLOTS_KEPT_BY_NAME 64u /* until then a slot goes only to threads of the same name */
 
 /* Nobody's countdown has always ended, and nobody's total is always about to fall. */
@@ -187,11 +188,11 @@ static void retire_thread(struct hg_thread *slot) {
 static void move_slot(struct hg_thread *slot, struct hg_thread_record *record) {
     __atomic_fetch_add(&g_threads.moves_begun, 1, __ATOMIC_ACQ_REL);
     if (slot->record) retire_thread(slot);
+    hg_clock_attach(&slot->clock);
     hg_store_release(&slot->record, record);
     slot->tallied = record;
     hg_store_release(&g_threads.slots[slot->shard_number], slot);
     __atomic_fetch_add(&g_threads.moves_ended, 1, __ATOMIC_ACQ_REL);
-    hg_clock_attach(&slot->clock);
     hg_sampler_attach(&slot->sampler);
     hg_tally_attach(slot);
     slot->last.block = 0;
@@ -201,25 +202,47 @@ static void move_slot(struct hg_thread *slot, struct hg_thread_record *record) {
     __builtin_memset(slot->walker.stats, 0, sizeof slot->walker.stats);
 }
 
+/* The first thread, to which a second one comes; it may still be on its way to its slot. NULL: it does
+ * not come, and has nothing. */
+static struct hg_thread *wait_for_first(void) {
+    struct hg_thread *first;
+    for (uint32_t i = 0; !(first = hg_load_acquire(&g_threads.slots[0])) && i < WAIT_FOR_FIRST; i++)
+        hg_sys_yield();
+    return first;
+}
+
+static void go_threaded(struct hg_thread *first) {
+    if (hg_mode_is_light()) {
+        hg_tally_go_threaded(first);
+        return;
+    }
+    hg_usable_go_threaded(first);
+    hg_peak_go_threaded(first);
+    hg_mode_share();
+}
+
+/* A slot for the calling thread; NULL when there is no room. */
+static struct hg_thread *find_slot(uint32_t pid, uint32_t tid, const char *name) {
+    struct hg_thread *first = hg_load_acquire(&g_threads.slots[0]);
+    if (first) go_threaded(first);
+    struct hg_thread *slot = claim_dead(pid, tid, name);
+    if (!slot) slot = new_slot();
+    if (slot && !first && slot->shard_number) go_threaded(wait_for_first());
+    return slot;
+}
+
 struct hg_thread *hg_threads_attach(void) {
     uint32_t pid = hg_sys_pid(), tid = hg_sys_tid();
     char name[16] = "";
     hg_sys_thread_name(name);
-    struct hg_thread *first = hg_load_acquire(&g_threads.slots[0]);
-    if (first && hg_mode_is_light()) hg_tally_go_threaded(first);
-    else if (first) {
-        hg_usable_go_threaded(first);
-        hg_peak_go_threaded(first);
-        hg_mode_share();
-    }
-
     struct hg_thread_record *record = new_record(name);
-    struct hg_thread *slot = record ? claim_dead(pid, tid, name) : NULL;
-    if (record && !slot) slot = new_slot();
+    struct hg_thread *slot = record ? find_slot(pid, tid, name) : NULL;
     if (!slot) {
         tls_thread = &g_refused_thread;
         return NULL;
     }
+    bool is_first = !slot->shard_number && !slot->record;
+    if (is_first && !hg_mode_is_light()) hg_peak_begin(record);
     record->shard = slot->shard_number;
     hg_store_release(&record->tid, tid);
     move_slot(slot, record);

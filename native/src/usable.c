@@ -21,10 +21,11 @@ void hg_usable_go_threaded(struct hg_thread *first) {
     hg_store(&g_header->usable_peak_error, (hg_load(&g_header->shards) + 1) * held);
     if (hg_exchange(&g_is_threaded, 1)) return;
     /* The first one goes on meanwhile; what it does from here on it will share. */
+    hg_store(&g_usable_high, INT64_MAX);
+    if (!first) return;
     int64_t in_use = hg_usable_of(hg_load_acquire(&first->record));
     hg_store(&first->usable_shared, in_use);
     raise_peak(hg_add_shared(&g_header->usable_shared, in_use) + in_use);
-    hg_store(&g_usable_high, INT64_MAX);
 }
 
 void hg_usable_share(struct hg_thread *thread) {

@@ -69,8 +69,8 @@ def lost(recording: HeapSource) -> dict[LossKind, int]:
 
 
 BLOCK = 40  # the largest that is under way when the handler makes a peak: see short_way.h
-# How often the first path was taken, and in how many of the strikes at least the handler's call is
-# seen: on the short way in all, but the event may be on the general one if the clock has to be read.
+# How often the first path was taken, and how many of the strikes see the handler's call at least:
+# on the short way all, but the event may be on the general one if the clock has to be read.
 WAYS = [("known", 1, 31, 0.9), ("new", 61, 30, 0.01)]
 
 
