@@ -82,6 +82,8 @@ STAND_INS = frozenset(
     "record_entered",
     "shared_malloc",
     "shared_calloc",
+    "shared_free",
+    "free_from_peak",
     "other_malloc",
     "other_calloc",
     "other_free",

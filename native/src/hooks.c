@@ -139,9 +139,16 @@ static void release(struct hg_thread *thread, void *block, const struct hg_frame
     hg_recorder_leave(thread);
 }
 
+/* Above another allocator, by a thread that is in the recorder. */
+HG_INLINE bool departs(struct hg_thread *thread, const struct hg_frame *frame, void *block) {
+    bool is_alone = hg_peak_is_alone();
+    if (is_alone && hg_peak_falls(thread->record)) hg_peak_note(thread);
+    return hg_short_depart(thread, frame->pc, block, HG_LEDGER_OTHER_SHIFT, is_alone);
+}
+
 static bool departs_other(struct hg_thread *thread, const struct hg_frame *frame, void *block) {
     hg_thread_be(thread, HG_THREAD_IN_RECORDER, hg_frame_sp(frame));
-    return hg_short_depart(thread, frame->pc, block, HG_LEDGER_OTHER_SHIFT, hg_peak_is_alone());
+    return departs(thread, frame, block);
 }
 
 void hg_release(void *block, const struct hg_frame *frame) {
@@ -182,19 +189,36 @@ static HG_NOINLINE void other_free(void *block) {
 }
 
 /* Of the hook that it is inlined into. */
-HG_INLINE void free_shortly(void *block, bool is_alone) {
-    struct hg_thread *thread = tls_thread;
+HG_INLINE void free_shortly(struct hg_thread *thread, void *block, bool is_alone) {
     uintptr_t pc = (uintptr_t)__builtin_return_address(0);
-    if (HG_LIKELY(block && hg_recorder_is_ready(thread)) &&
-        HG_LIKELY(hg_short_depart(thread, pc, block, HG_LEDGER_USUAL_SHIFT, is_alone)))
+    if (HG_LIKELY(hg_short_depart(thread, pc, block, HG_LEDGER_USUAL_SHIFT, is_alone)))
         g_real.free(block);
     else free_generally(block);
 }
 
-static HG_NOINLINE void shared_free(void *block) { free_shortly(block, false); }
+static HG_NOINLINE void shared_free(void *block) {
+    struct hg_thread *thread = tls_thread;
+    if (HG_LIKELY(block && hg_recorder_is_ready(thread))) free_shortly(thread, block, false);
+    else free_generally(block);
+}
+
+static HG_NOINLINE void free_from_peak(void *block);
 
 HOOK(void, free, shared_free, other_free, (void *block), (block), hg_light_is_unknown(block)) {
-    free_shortly(block, true);
+    struct hg_thread *thread = tls_thread;
+    if (HG_UNLIKELY(!block || !hg_recorder_is_ready(thread))) free_generally(block);
+    else if (hg_peak_falls(thread->record)) free_from_peak(block);
+    else free_shortly(thread, block, true);
+}
+
+/* The total is about to fall from a peak that is not noted, as it does at each free while a program
+ * grows. */
+static HG_NOINLINE void free_from_peak(void *block) {
+    struct hg_thread *thread = tls_thread;
+    hg_thread_be(thread, HG_THREAD_IN_RECORDER, hg_frame_sp(FRAME()));
+    hg_peak_note(thread);
+    hg_recorder_leave(thread);
+    exact_free(block);
 }
 
 HOOK(void *, aligned_alloc, exact_aligned_alloc, exact_aligned_alloc,

@@ -87,6 +87,12 @@ static int64_t whole_total(void) {
 
 /* ---- one thread ----------------------------------------------------------------------------------- */
 
+static void next_epoch_alone(void) {
+    uint32_t next = hg_load(&g_peak_epoch) + 1;
+    hg_store(&g_peak_epoch, next);
+    hg_store(&g_header->peak_epoch, next);
+}
+
 /* The peak as the only thread sees it; `is_rising`: it may still rise. A second thread may have raised
  * it meanwhile, and been overwritten. */
 static void write_alone(const struct hg_thread *thread, bool is_rising) {
@@ -96,9 +102,9 @@ static void write_alone(const struct hg_thread *thread, bool is_rising) {
         hg_store(&g_header->peak_ns, thread->clock.now);
     }
     hg_store(&g_header->peak_rising, is_rising);
-    if (!is_rising) hg_peak_next_epoch();
-    hg_store(&g_peak_noted,
-             live - is_rising); /* the next fall ends it, also one from this height */
+    if (!is_rising) next_epoch_alone();
+    /* The next fall ends it, also one from this height. */
+    hg_store(&g_peak_noted, live - is_rising);
     if (!hg_peak_is_alone()) raise_peak(whole_total(), thread->clock.now);
 }
 

@@ -25,7 +25,8 @@
 #include "sites.h"
 
 /* Enter a block of a stack whose place is known, at the clock's time. `usable` is what the allocator set
- * aside, `record` where it stands in the ledger, whose `shift` is a constant. False, here and below: nothing was done. */
+ * aside, `record` where it stands in the ledger, whose `shift` is a constant. False, here and below:
+ * nothing was done. */
 HG_INLINE bool hg_short_enter(struct hg_thread *thread, void *block, size_t size, size_t usable,
                               uint32_t shift, uint64_t *record, struct hg_place place,
                               bool is_alone) {
@@ -55,8 +56,8 @@ HG_INLINE bool hg_short_arrive(struct hg_thread *thread, const struct hg_frame *
     const struct hg_ledger_view *view = hg_ledger_view(thread->views, shift, (uintptr_t)block);
     if (HG_UNLIKELY(!hg_ledger_is_in_view(view, shift, (uintptr_t)block))) return false;
     uint64_t *record = hg_ledger_viewed(view, shift, (uintptr_t)block);
-    __builtin_prefetch(record,
-                       1); /* a fresh block's is in no cache; meanwhile the stack is looked at */
+    /* A fresh block's is in no cache; meanwhile the stack is looked at. */
+    __builtin_prefetch(record, 1);
     const struct hg_memory *memory = hg_locate_quickly(thread, frame);
     if (HG_UNLIKELY(!memory || !hg_clock_serves(&thread->clock))) return false;
     struct hg_place place = hg_locate_place(memory, frame);
@@ -108,14 +109,8 @@ HG_INLINE struct hg_counters *hg_short_line(struct hg_thread *thread, void *bloc
     return hg_sites_line_at(&thread->counters, (uint32_t)(word >> HG_LEDGER_SITE_SHIFT));
 }
 
-/* Whether the total may fall by this thread's block of `size`. */
-HG_INLINE bool hg_short_may_fall(const struct hg_thread *thread, uint64_t size, bool is_alone) {
-    if (is_alone) return !hg_peak_falls(thread->record);
-    return hg_peak_is_own(thread, -(int64_t)size) && hg_peak_may_fall();
-}
-
 /* `block` is about to be given to the real free, by code at `pc`; `shift` is the ledger's, a constant,
- * and tells glibc from others. */
+ * and tells glibc from others. Alone, no peak must be under way: see hg_peak_falls(). */
 HG_INLINE bool hg_short_depart(struct hg_thread *thread, uintptr_t pc, void *block, uint32_t shift,
                                bool is_alone) {
     const struct hg_ledger_view *view = hg_ledger_view(thread->views, shift, (uintptr_t)block);
@@ -128,7 +123,8 @@ HG_INLINE bool hg_short_depart(struct hg_thread *thread, uintptr_t pc, void *blo
     size_t header = is_glibc ? hg_real_size_word(block) : 0;
     if (HG_UNLIKELY(hg_real_is_mmapped(header))) return false;
     uint64_t size = word & (HG_LEDGER_SMALL_LIMIT - 1);
-    if (HG_UNLIKELY(!hg_short_may_fall(thread, size, is_alone))) return false;
+    bool may_fall = is_alone || (hg_peak_is_own(thread, -(int64_t)size) && hg_peak_may_fall());
+    if (HG_UNLIKELY(!may_fall)) return false;
     struct hg_counters *line = hg_short_line(thread, block, word);
     if (HG_UNLIKELY(!line || !hg_short_end_life(thread, line, word))) return false;
     size_t usable =
