@@ -24,7 +24,8 @@ static HG_NOINLINE uint32_t first_seen(struct hg_thread *thread, uint64_t path,
                                        uint32_t (*make)(struct hg_thread *, uint64_t),
                                        uint64_t now_ns) {
     uint32_t site = hg_path_find(path).site;
-    if (!site) site = make(thread, now_ns);
+    if (site) hg_recall_miss(&thread->recall, hg_load(&thread->record->allocations));
+    else site = make(thread, now_ns);
     hg_threads_note(thread, HG_STAT_STACK_MISSES, 1);
     /* Not remembered when the table is full: each event of such a stack is a loss of its own. */
     if (site > HG_SITE_OTHER) hg_recall_keep(&thread->recall, path, site);

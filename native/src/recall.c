@@ -1,6 +1,10 @@
 #include "recall.h"
 
+#include "sys.h"
+
 #define TAUGHT_ONCE_IN 16u
+#define MISSES 16384u /* are looked at together */
+#define MISSED_ONCE_IN 3u
 #define STEP UINT64_C(0x9e3779b97f4a7c15)
 
 /* All bits of both, mixed: the two halves of their product. */
@@ -78,6 +82,37 @@ uint32_t hg_recall_by_words(struct hg_recall *recall, struct hg_memory *m, uint6
     return site;
 }
 
+static size_t bytes_of(uint32_t more_bits) {
+    return sizeof(struct hg_stack_pair) << (HG_STACK_BITS + more_bits);
+}
+
+/* Four times as many, empty: each stack costs a walk to come back. */
+static void grow(struct hg_recall *recall) {
+    uint32_t bits = recall->more_bits + 2;
+    if (HG_STACK_BITS + bits > HG_STACK_BITS_MOST) return;
+    struct hg_stack_pair *made = hg_sys_map_wiped(bytes_of(bits)), *old = recall->more;
+    if (!made) return;
+    /* Few bits fit each of them, if a handler jumps out in between. */
+    uint32_t old_bits = recall->more_bits;
+    hg_store(&recall->more_bits, 0);
+    hg_in_order();
+    hg_store(&recall->more, made);
+    hg_in_order();
+    hg_store(&recall->more_bits, bits);
+    hg_in_order();
+    if (old) hg_sys_unmap(old, bytes_of(old_bits));
+}
+
+/* A larger table is more cache misses: a compiler, of whose stacks one in thirteen was driven out, became
+ * slower with it. */
+void hg_recall_miss(struct hg_recall *recall, uint64_t allocations) {
+    if (HG_LIKELY(++recall->missed < MISSES)) return;
+    bool is_often = allocations - recall->counted < MISSES * MISSED_ONCE_IN;
+    recall->missed = 0;
+    recall->counted = allocations;
+    if (is_often) grow(recall);
+}
+
 void hg_recall_leave_stack(struct hg_recall *recall) {
     recall->learned = NULL;
     for (uint32_t i = 0; i < HG_MEMORIES; i++) recall->memories[i].pc = 0;
@@ -85,7 +120,8 @@ void hg_recall_leave_stack(struct hg_recall *recall) {
 
 void hg_recall_clear(struct hg_recall *recall) {
     hg_recall_leave_stack(recall);
-    __builtin_memset(recall->stacks, 0, sizeof recall->stacks);
+    if (recall->more) hg_sys_discard(recall->more, bytes_of(recall->more_bits));
+    else __builtin_memset(recall->stacks, 0, sizeof recall->stacks);
 }
 
 bool hg_recall_is_due(struct hg_recall *recall, const struct hg_memory *m) {

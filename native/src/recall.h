@@ -20,6 +20,7 @@
 #define HG_MEMORY_WORDS 240u
 #define HG_MEMORY_QUADS (HG_MEMORY_WORDS / 4)
 #define HG_STACK_BITS 12u
+#define HG_STACK_BITS_MOST 16u
 
 /* Four words of a stack, and where they were read, from the hook's frame. */
 struct hg_quad {
@@ -64,10 +65,19 @@ struct hg_stack_entry {
     uint32_t site;
 };
 
+/* Two that share a place, the newer one first. */
+struct hg_stack_pair {
+    struct hg_stack_entry entries[2];
+};
+
 struct hg_recall {
     struct hg_memory memories[HG_MEMORIES];
-    struct hg_details details[HG_MEMORIES];               /* of each */
-    struct hg_stack_entry stacks[1u << HG_STACK_BITS][2]; /* the newer one first */
+    struct hg_details details[HG_MEMORIES];           /* of each */
+    struct hg_stack_pair stacks[1u << HG_STACK_BITS]; /* until that is too few: then `more` */
+    struct hg_stack_pair *more;
+    uint32_t more_bits;        /* of their number, beyond HG_STACK_BITS */
+    uint32_t missed;           /* stacks that had been driven out, since `counted` */
+    uint64_t counted;          /* the thread's allocations then */
     struct hg_memory *learned; /* the memory that only its line is missing from; NULL: none */
     struct hg_lesson lesson;
     uint32_t waiting; /* stacks that came where another one is remembered */
@@ -113,9 +123,14 @@ HG_INLINE bool hg_memory_stands(const struct hg_memory *memory, const struct hg_
     return !(differ[0] | differ[1]);
 }
 
+HG_INLINE struct hg_stack_entry *hg_recall_entries(struct hg_recall *recall, uint64_t hash) {
+    struct hg_stack_pair *pairs = recall->more ? recall->more : recall->stacks;
+    return pairs[hash >> (64 - HG_STACK_BITS - recall->more_bits)].entries;
+}
+
 /* The site of the stack with this hash; 0 when it is not among those seen before. */
-HG_INLINE uint32_t hg_recall_site(const struct hg_recall *recall, uint64_t hash) {
-    const struct hg_stack_entry *entry = recall->stacks[hash >> (64 - HG_STACK_BITS)];
+HG_INLINE uint32_t hg_recall_site(struct hg_recall *recall, uint64_t hash) {
+    const struct hg_stack_entry *entry = hg_recall_entries(recall, hash);
     if (entry[0].hash == hash) return entry[0].site;
     return entry[1].hash == hash ? entry[1].site : 0;
 }
@@ -130,10 +145,14 @@ HG_INLINE void hg_stack_entry_set(struct hg_stack_entry *entry, uint64_t hash, u
 }
 
 HG_INLINE void hg_recall_keep(struct hg_recall *recall, uint64_t hash, uint32_t site) {
-    struct hg_stack_entry *entry = recall->stacks[hash >> (64 - HG_STACK_BITS)];
+    struct hg_stack_entry *entry = hg_recall_entries(recall, hash);
     hg_stack_entry_set(&entry[1], entry[0].hash, entry[0].site);
     hg_stack_entry_set(&entry[0], hash, site);
 }
+
+/* A stack that the thread had before was driven out: more room for hashes, if that happens to many of its
+ * allocations, of which there were so many. */
+void hg_recall_miss(struct hg_recall *recall, uint64_t allocations);
 
 /* The site of a stack that a memory is of, if its words are the memory's, or were seen before; else 0,
  * and *hash is that of its words. For the general way: if they stood, the short way was left for another

@@ -36,6 +36,7 @@ PROGRAMS = {
     "operators": ([], 15),
     "late": ([], 7),
     "closures": ([], 10_000),
+    "crossroads": (["5"], 160_000),  # more stacks than a thread remembers at first
     "rust_values": ([], 20),
     "vectors": ([], 10),
 }
