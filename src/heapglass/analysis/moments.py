@@ -175,6 +175,8 @@ def _nearest_snapshot(source: HeapSource, time_ns: int) -> Snapshot:
     """The start, before any allocation, counts as one."""
     nothing = np.zeros(0, dtype=np.int64)
     nearest = Snapshot(0, nothing, nothing, nothing, nothing, nothing)
+    if not time_ns:
+        return nearest  # the clock steps by milliseconds: a snapshot may be dated so, too
     for snapshot in source.snapshots():
         if abs(snapshot.time_ns - time_ns) <= abs(nearest.time_ns - time_ns):
             nearest = snapshot
