@@ -14,8 +14,8 @@
 #include "short_way.h"
 
 /* The exported function `name`, the head of its hook proper, what that is among several threads, and
- * above other allocators than glibc's. While recording is paused an allocation is a jump to the real one; what is freed may
- * have been recorded before. */
+ * above other allocators than glibc's. While recording is paused an allocation is a jump to the real
+ * one; what is freed may have been recorded before. */
 #define HOOK(type, name, shared, other, parameters, arguments, is_passed_on)        \
     static HG_NOINLINE type exact_##name parameters;                                \
     HG_EXPORT type name parameters {                                                \
@@ -139,16 +139,12 @@ static void release(struct hg_thread *thread, void *block, const struct hg_frame
     hg_recorder_leave(thread);
 }
 
-/* Above another allocator, by a thread that is in the recorder. */
-HG_INLINE bool departs(struct hg_thread *thread, const struct hg_frame *frame, void *block) {
+/* Above another allocator: by the short way, from a peak too. */
+HG_INLINE bool departs_other(struct hg_thread *thread, const struct hg_frame *frame, void *block) {
     bool is_alone = hg_peak_is_alone();
+    hg_thread_be(thread, HG_THREAD_IN_RECORDER, hg_frame_sp(frame));
     if (is_alone && hg_peak_falls(thread->record)) hg_peak_note(thread);
     return hg_short_depart(thread, frame->pc, block, HG_LEDGER_OTHER_SHIFT, is_alone);
-}
-
-static bool departs_other(struct hg_thread *thread, const struct hg_frame *frame, void *block) {
-    hg_thread_be(thread, HG_THREAD_IN_RECORDER, hg_frame_sp(frame));
-    return departs(thread, frame, block);
 }
 
 void hg_release(void *block, const struct hg_frame *frame) {
@@ -179,10 +175,7 @@ static HG_NOINLINE void other_free(void *block) {
     const struct hg_frame *frame = FRAME();
     struct hg_thread *thread = tls_thread;
     if (HG_UNLIKELY(!block || !hg_recorder_is_ready(thread))) return free_generally(block);
-    hg_thread_be(thread, HG_THREAD_IN_RECORDER, hg_frame_sp(frame));
-    if (HG_UNLIKELY(
-            !hg_short_depart(thread, frame->pc, block, HG_LEDGER_OTHER_SHIFT, hg_peak_is_alone())))
-        return free_entered(block);
+    if (HG_UNLIKELY(!departs_other(thread, frame, block))) return free_entered(block);
     hg_thread_be(thread, HG_THREAD_IN_ALLOCATOR, hg_frame_sp(frame));
     g_real.free(block);
     hg_recorder_leave(thread);

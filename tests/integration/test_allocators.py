@@ -15,7 +15,16 @@ from harness.running import under_heapglass
 ALLOCATORS = allocators()
 # How many exceptions a failing `new` makes is the C++ runtime's affair, or the allocator's.
 RUNTIMES_OWN = "site_too_large"
-PROGRAMS = ["operators", "threads_parallel", "thread_exit", "peak", "early", "late", "exceptions"]
+PROGRAMS = [
+    "operators",
+    "threads_parallel",
+    "thread_exit",
+    "peak",
+    "peak_known",
+    "early",
+    "late",
+    "exceptions",
+]
 
 
 @pytest.mark.parametrize("allocator", ALLOCATORS)
