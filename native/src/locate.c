@@ -52,7 +52,7 @@ static void learn(struct hg_thread *thread, const struct hg_memory *m, uint64_t 
     const struct hg_transcript *transcript = &thread->transcript;
     if (words && m->details->shape == hg_transcript_shape(transcript))
         hg_recall_keep(&thread->recall, words, site);
-    else if (hg_recall_is_due(&thread->recall, m))
+    else if (hg_recall_admit(&thread->recall, m))
         hg_transcript_teach(transcript, &thread->recall, site);
 }
 

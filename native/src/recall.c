@@ -20,7 +20,7 @@ HG_INLINE uint64_t mix_pair(uint64_t key, uint64_t a, uint64_t b) { return mix(a
 /* The hash of what now stands where a memory's words are. Never 0. */
 HG_INLINE uint64_t hash_words(const struct hg_memory *m) {
     uintptr_t base = (uintptr_t)m->frame;
-    uint64_t sum = m->details->places, key = STEP;
+    uint64_t sum = mix_pair(STEP, m->details->pc, m->details->shape), key = STEP;
     for (const struct hg_quad *quad = m->details->quads; quad != m->end; quad++) {
         const uint32_t *at = quad->offsets;
         sum += mix_pair(key + STEP, hg_walk_word(base + at[0]), hg_walk_word(base + at[1]));
@@ -29,16 +29,6 @@ HG_INLINE uint64_t hash_words(const struct hg_memory *m) {
     }
     uint64_t hash = mix(sum, UINT64_C(0xd6e8feb86659fd93));
     return hash ? hash : 1;
-}
-
-static uint64_t hash_places(const struct hg_memory *m) {
-    uint64_t sum = mix_pair(STEP, m->details->pc, (uintptr_t)m->frame), key = STEP;
-    for (const struct hg_quad *quad = m->details->quads; quad != m->end; quad++) {
-        sum += mix_pair(key + STEP, quad->offsets[0], quad->offsets[1]);
-        key += 2 * STEP;
-        sum += mix_pair(key, quad->offsets[2], quad->offsets[3]);
-    }
-    return sum;
 }
 
 /* While it changes a memory is none: nobody may find it between two stacks. */
@@ -124,7 +114,7 @@ void hg_recall_clear(struct hg_recall *recall) {
     else __builtin_memset(recall->stacks, 0, sizeof recall->stacks);
 }
 
-bool hg_recall_is_due(struct hg_recall *recall, const struct hg_memory *m) {
+bool hg_recall_admit(struct hg_recall *recall, const struct hg_memory *m) {
     return !m->pc || ++recall->waiting % TAUGHT_ONCE_IN == 0;
 }
 
@@ -171,7 +161,6 @@ void hg_recall_end(struct hg_recall *recall, uint64_t shape, uint32_t site) {
     m->twins_end = twins_end;
     m->end = place_singles(lesson, twins_end);
     read_words(m);
-    m->details->places = hash_places(m);
     m->details->shape = shape;
     m->details->own = hash_words(m);
     hg_recall_keep(recall, m->details->own, site);

@@ -44,11 +44,10 @@ _Static_assert(sizeof(struct hg_memory) == 64, "a memory is one cache line, and 
 
 struct hg_details {
     struct hg_quad quads[HG_MEMORY_QUADS];
-    uint64_t places; /* hash of all that says where the words are */
-    uint64_t shape;  /* the same, as the walk that it was learned from has it */
-    uint64_t own;    /* hash of the words */
-    uint64_t other;  /* hash of the last stack that differed in its words */
-    uintptr_t pc;    /* the memory's, also while it is none */
+    uint64_t shape; /* hash of all that says where the words are: see transcript.h */
+    uint64_t own;   /* hash of the words */
+    uint64_t other; /* hash of the last stack that differed in its words */
+    uintptr_t pc;   /* the memory's, also while it is none */
 };
 
 /* Where the words of a stack are that is being learned. */
@@ -155,9 +154,9 @@ HG_INLINE void hg_recall_keep(struct hg_recall *recall, uint64_t hash, uint32_t 
 void hg_recall_miss(struct hg_recall *recall, uint64_t allocations);
 
 /* The site of a stack that a memory is of, if its words are the memory's, or were seen before; else 0,
- * and *hash is that of its words. For the general way: if they stood, the short way was left for another
+ * and *words is their hash. For the general way: if they stood, the short way was left for another
  * reason, which is rare. */
-uint32_t hg_recall_by_words(struct hg_recall *recall, struct hg_memory *memory, uint64_t *hash);
+uint32_t hg_recall_by_words(struct hg_recall *recall, struct hg_memory *memory, uint64_t *words);
 
 /* Forget where words can be read: the thread's stack is another. */
 void hg_recall_leave_stack(struct hg_recall *recall);
@@ -167,7 +166,7 @@ void hg_recall_clear(struct hg_recall *recall);
 /* Whether a stack that was walked, of another shape than what is remembered in its place, shall be
  * learned: always if that is nothing, else now and then. Where shapes take turns each would only drive out
  * the other. */
-bool hg_recall_is_due(struct hg_recall *recall, const struct hg_memory *memory);
+bool hg_recall_admit(struct hg_recall *recall, const struct hg_memory *memory);
 
 /* Learning a new stack: begin, one call for each word that was read, and the end. The memory is one
  * when its line is kept, at once. */
