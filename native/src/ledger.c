@@ -80,11 +80,14 @@ static void *take_from_group(void) {
 }
 
 /* Begin a group, if there is room: if not, there still is for many a part. When two threads do so at
- * once, one of the two is lost. */
+ * once, one of the two is lost. So it would be if a handler jumped out, and a timer that leaves no time
+ * for this might have it jump each time. */
 static void begin_group(void) {
+    uint64_t signals = hg_sys_block_signals();
     uintptr_t none = 0, made = (uintptr_t)hg_recording_take_huge();
     if (made) hg_swap(&g_ledger.group, &none, made);
     else hg_store(&g_ledger.groups_end, true);
+    hg_sys_restore_signals(signals);
 }
 
 /* The word of a new leaf for `base`; 0 when there is no room. */
