@@ -29,8 +29,7 @@ bool hg_ledger_start(uint32_t granule_shift) {
     g_ledger.least = (uint32_t)hg_ledger_least(granule_shift);
     g_ledger.suspect = false;
     g_ledger.leaves = g_ledger.parts = 0;
-    g_ledger.group = 0;
-    g_ledger.groups_end = false;
+    g_ledger.group = (struct hg_group){0};
     bool is_glibc = granule_shift == HG_LEDGER_USUAL_SHIFT && g_real_has_size_word;
     g_is_short_way_open = IS_SHORT_WAY_BUILT && is_glibc;
     g_is_other_way_open = IS_SHORT_WAY_BUILT && granule_shift == HG_LEDGER_OTHER_SHIFT;
@@ -58,10 +57,8 @@ static bool add_lower(uintptr_t address) {
 }
 
 /* A heap that has grown beyond a few leaves, and filled them, goes on so: its further leaves come in
- * groups, reserved at once as one huge page where the kernel has them. A part of a leaf costs a system
- * call and, on ext4, 4 us per page; in a huge page that is 1 us. */
+ * groups. */
 #define LEAVES_ALONE 8u
-#define GROUP_LEAVES (HG_HUGE / LEAF_BYTES)
 #define ALL_PARTS HG_LEDGER_PART_MASK
 
 static bool is_dense(void) {
@@ -69,35 +66,10 @@ static bool is_dense(void) {
            hg_load(&g_ledger.parts) >= LEAVES_ALONE * 16 * 3 / 4;
 }
 
-/* A leaf out of the current group, which is its address | leaves handed out; the last one ends it. */
-static void *take_from_group(void) {
-    uintptr_t group = hg_load_acquire(&g_ledger.group), next;
-    do {
-        if (!group) return NULL;
-        next = (group & (HG_HUGE - 1)) + 1 < GROUP_LEAVES ? group + 1 : 0;
-    } while (!hg_swap(&g_ledger.group, &group, next));
-    return (uint8_t *)(group & ~(HG_HUGE - 1)) + (group & (HG_HUGE - 1)) * LEAF_BYTES;
-}
-
-/* Begin a group, if there is room: if not, there still is for many a part. When two threads do so at
- * once, one of the two is lost. So it would be if a handler jumped out, and a timer that leaves no time
- * for this might have it jump each time. */
-static void begin_group(void) {
-    uint64_t signals = hg_sys_block_signals();
-    uintptr_t none = 0, made = (uintptr_t)hg_recording_take_huge();
-    if (made) hg_swap(&g_ledger.group, &none, made);
-    else hg_store(&g_ledger.groups_end, true);
-    hg_sys_restore_signals(signals);
-}
-
 /* The word of a new leaf for `base`; 0 when there is no room. */
 static uintptr_t make_leaf(uintptr_t base) {
-    void *made = NULL;
-    if (is_dense() && !(made = take_from_group()) && !hg_load(&g_ledger.groups_end)) {
-        begin_group();
-        made = take_from_group();
-    }
-    if (made && hg_recording_list(HG_KIND_LEDGER, base, made, LEAF_BYTES)) {
+    void *made = is_dense() ? hg_group_piece(&g_ledger.group, LEAF_BYTES) : NULL;
+    if (made && hg_recording_list(HG_KIND_LEDGER, 0, base, made, LEAF_BYTES)) {
         return (uintptr_t)made | ALL_PARTS;
     }
     return (uintptr_t)hg_recording_extent(HG_KIND_LEDGER, 0, base, LEAF_BYTES);

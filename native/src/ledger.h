@@ -8,6 +8,7 @@
 #define HG_LEDGER_H
 
 #include "base.h"
+#include "group.h"
 
 struct hg_block {
     uint64_t size;  /* requested */
@@ -40,11 +41,10 @@ struct hg_ledger {
     uint32_t granule_shift;
     uint32_t least; /* hg_ledger_least() of it */
     uintptr_t **upper;
-    bool suspect;    /* a free went unseen: see hg_ledger_suspect() */
-    uint32_t leaves; /* made so far */
-    uint32_t parts;  /* reserved one by one, in leaves of their own */
-    uintptr_t group; /* where the next leaves of a grown heap come from: see ledger.c */
-    bool groups_end; /* there was no space for one: from now on leaf by leaf */
+    bool suspect;          /* a free went unseen: see hg_ledger_suspect() */
+    uint32_t leaves;       /* made so far */
+    uint32_t parts;        /* reserved one by one, in leaves of their own */
+    struct hg_group group; /* where the next leaves of a grown heap come from */
 };
 HG_GLOBAL struct hg_ledger g_ledger;
 

@@ -50,8 +50,9 @@ static HG_NOINLINE uint32_t walk_in_full(struct hg_thread *thread, const struct 
 static void learn(struct hg_thread *thread, const struct hg_memory *m, uint64_t words,
                   uint32_t site) {
     const struct hg_transcript *transcript = &thread->transcript;
-    if (words && m->details->shape == hg_transcript_shape(transcript))
-        hg_recall_keep(&thread->recall, words, site);
+    bool is_of =
+        words && hg_recall_head(&thread->recall, m)->shape == hg_transcript_shape(transcript);
+    if (is_of) hg_recall_keep(&thread->recall, words, site);
     else if (hg_recall_admit(&thread->recall, m))
         hg_transcript_teach(transcript, &thread->recall, site);
 }

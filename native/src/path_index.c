@@ -3,8 +3,8 @@
 #include "sys.h"
 
 #define FIRST_SLOTS 4096u
-#define GROWTH_SHIFT 2u
-#define MAX_TABLES 8u /* each four times the one before: enough for all nodes */
+#define MAX_TABLES 15u /* each twice the one before: enough for all nodes */
+#define HUGE_FROM (UINT64_C(4) << 20)
 #define DROPPED 1u
 #define WAIT_FOR_HASH 1000u
 
@@ -72,9 +72,11 @@ static void move_all(const struct table *from, struct table *to) {
 
 static bool add_table(uint32_t number) {
     if (number >= MAX_TABLES) return false;
-    uint32_t slots = FIRST_SLOTS << GROWTH_SHIFT * number;
+    uint32_t slots = FIRST_SLOTS << number;
     struct slot *made = hg_sys_map_private(slots * sizeof *made), *none = NULL;
     if (!made) return false;
+    /* All of it is used, and at random: as small pages each search would miss the TLB, too. */
+    if (slots * sizeof *made >= HUGE_FROM) hg_sys_advise_huge(made, slots * sizeof *made);
     hg_store(&g_index.tables[number].mask, slots - 1);
     bool is_first = hg_swap(&g_index.tables[number].slots, &none, made);
     if (!is_first) hg_sys_unmap(made, slots * sizeof *made); /* another thread was quicker */

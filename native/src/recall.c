@@ -18,10 +18,10 @@ HG_INLINE uint64_t mix(uint64_t a, uint64_t b) {
 HG_INLINE uint64_t mix_pair(uint64_t key, uint64_t a, uint64_t b) { return mix(a ^ key, b + key); }
 
 /* The hash of what now stands where a memory's words are. Never 0. */
-HG_INLINE uint64_t hash_words(const struct hg_memory *m) {
+HG_INLINE uint64_t hash_words(const struct hg_memory *m, const struct hg_memory_head *head) {
     uintptr_t base = (uintptr_t)m->frame;
-    uint64_t sum = mix_pair(STEP, m->details->pc, m->details->shape), key = STEP;
-    for (const struct hg_quad *quad = m->details->quads; quad != m->end; quad++) {
+    uint64_t sum = head->shape + head->pc * STEP, key = STEP;
+    for (const struct hg_quad *quad = m->quads; quad != m->end; quad++) {
         const uint32_t *at = quad->offsets;
         sum += mix_pair(key + STEP, hg_walk_word(base + at[0]), hg_walk_word(base + at[1]));
         key += 2 * STEP;
@@ -47,28 +47,29 @@ static void close_memory(struct hg_recall *recall, struct hg_memory *m, uint32_t
 static void read_words(struct hg_memory *m) {
     uintptr_t base = (uintptr_t)m->frame;
     m->inner_word = hg_walk_word(base + m->inner);
-    for (struct hg_quad *quad = m->details->quads; quad != m->end; quad++) {
+    for (struct hg_quad *quad = m->quads; quad != m->end; quad++) {
         for (uint32_t i = 0; i < 4; i++) quad->words[i] = hg_walk_word(base + quad->offsets[i]);
     }
 }
 
 /* Make the words those that stand there now, of this hash. */
-static void learn_words(struct hg_recall *recall, struct hg_memory *m, uint64_t hash,
-                        uint32_t site) {
+static HG_NOINLINE void learn_words(struct hg_recall *recall, struct hg_memory *m, uint64_t hash,
+                                    uint32_t site) {
     open_memory(recall, m);
     read_words(m);
-    m->details->own = hash;
+    hg_recall_head(recall, m)->own = hash;
     close_memory(recall, m, site);
 }
 
 uint32_t hg_recall_by_words(struct hg_recall *recall, struct hg_memory *m, uint64_t *words) {
-    uint64_t hash = *words = hash_words(m);
-    if (hash == m->details->own) return m->site;
+    struct hg_memory_head *head = hg_recall_head(recall, m);
+    uint64_t hash = *words = hash_words(m, head);
+    if (hash == head->own) return m->site;
     uint32_t site = hg_recall_site(recall, hash);
     if (!site) return 0;
     /* Twice in a row: it is this one's turn now. */
-    if (m->details->other == hash) learn_words(recall, m, hash, site);
-    m->details->other = hash;
+    if (head->other == hash) learn_words(recall, m, hash, site);
+    head->other = hash;
     return site;
 }
 
@@ -123,8 +124,8 @@ struct hg_lesson *hg_recall_begin(struct hg_recall *recall, const struct hg_call
     struct hg_memory *m = hg_recall_memory(recall, frame);
     open_memory(recall, m);
     m->frame = frame;
-    m->details = &recall->details[m - recall->memories];
-    m->details->pc = caller->pc;
+    m->quads = recall->quads[m - recall->memories];
+    hg_recall_head(recall, m)->pc = caller->pc;
     struct hg_lesson *lesson = &recall->lesson;
     lesson->memory = m;
     lesson->inner = lesson->twins = lesson->singles = 0;
@@ -155,15 +156,16 @@ static struct hg_quad *place_singles(struct hg_lesson *lesson, struct hg_quad *q
 void hg_recall_end(struct hg_recall *recall, uint64_t shape, uint32_t site) {
     struct hg_lesson *lesson = &recall->lesson;
     struct hg_memory *m = lesson->memory;
+    struct hg_memory_head *head = hg_recall_head(recall, m);
     if (!lesson->twins && !lesson->singles) return; /* nothing tells it from another stack */
-    struct hg_quad *twins_end = place_twins(lesson, m->details->quads);
+    struct hg_quad *twins_end = place_twins(lesson, m->quads);
     m->inner = lesson->inner;
     m->twins_end = twins_end;
     m->end = place_singles(lesson, twins_end);
     read_words(m);
-    m->details->shape = shape;
-    m->details->own = hash_words(m);
-    hg_recall_keep(recall, m->details->own, site);
+    head->shape = shape;
+    head->own = hash_words(m, head);
+    hg_recall_keep(recall, head->own, site);
     close_memory(recall, m, site);
 }
 
@@ -172,6 +174,6 @@ void hg_recall_keep_line(struct hg_recall *recall, uint32_t site, struct hg_coun
     if (!m || !line || m->site != site) return;
     m->line = line;
     hg_in_order();
-    hg_store(&m->pc, m->details->pc);
+    hg_store(&m->pc, hg_recall_head(recall, m)->pc);
     hg_store(&recall->learned, NULL);
 }

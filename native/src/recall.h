@@ -37,13 +37,13 @@ struct hg_memory {
     /* Its quads, of which there is at least one: first those of twins, two words side by side, as saved
      * frame pointers and return addresses are, then those of words that stand alone. */
     const struct hg_quad *twins_end, *end;
-    struct hg_details *details;
+    struct hg_quad *quads;
     uintptr_t inner_word; /* ... and what it is */
 };
-_Static_assert(sizeof(struct hg_memory) == 64, "a memory is one cache line, and its details");
+_Static_assert(sizeof(struct hg_memory) == 64, "a memory is one cache line, and its quads");
 
-struct hg_details {
-    struct hg_quad quads[HG_MEMORY_QUADS];
+/* What the general way asks of a memory: apart from its words, two to a cache line. */
+struct hg_memory_head {
     uint64_t shape; /* hash of all that says where the words are: see transcript.h */
     uint64_t own;   /* hash of the words */
     uint64_t other; /* hash of the last stack that differed in its words */
@@ -71,7 +71,8 @@ struct hg_stack_pair {
 
 struct hg_recall {
     struct hg_memory memories[HG_MEMORIES];
-    struct hg_details details[HG_MEMORIES];           /* of each */
+    struct hg_memory_head heads[HG_MEMORIES]; /* of each */
+    struct hg_quad quads[HG_MEMORIES][HG_MEMORY_QUADS];
     struct hg_stack_pair stacks[1u << HG_STACK_BITS]; /* until that is too few: then `more` */
     struct hg_stack_pair *more;
     uint32_t more_bits;        /* of their number, beyond HG_STACK_BITS */
@@ -86,6 +87,11 @@ HG_INLINE struct hg_memory *hg_recall_memory(struct hg_recall *recall,
                                              const struct hg_frame *frame) {
     uint32_t h = (uint32_t)(frame->pc + (uintptr_t)frame) * UINT32_C(0x9e3779b1);
     return &recall->memories[h >> (32 - HG_MEMORY_BITS)];
+}
+
+HG_INLINE struct hg_memory_head *hg_recall_head(struct hg_recall *recall,
+                                                const struct hg_memory *memory) {
+    return &recall->heads[memory - recall->memories];
 }
 
 /* Whether the memory is of walks that started like this one. Then its words can be read: they are
@@ -107,7 +113,7 @@ HG_INLINE hg_two hg_memory_pair(uintptr_t base, const uint32_t *offsets) {
 HG_INLINE bool hg_memory_stands(const struct hg_memory *memory, const struct hg_frame *frame) {
     uintptr_t base = (uintptr_t)frame;
     if (hg_walk_word(base + memory->inner) != memory->inner_word) return false;
-    const struct hg_quad *quad = memory->details->quads;
+    const struct hg_quad *quad = memory->quads;
     hg_two differ = {0};
     for (; quad != memory->twins_end; quad++) {
         const hg_two *words = (const hg_two *)quad->words;

@@ -112,6 +112,7 @@ static bool start_header(uint64_t capacity) {
     if (g_file.up_front) g_header->flags |= HG_FLAG_NO_POPULATE;
     start_directory((struct hg_directory *)((uint8_t *)g_header + HG_PAGE), START_BYTES - HG_PAGE);
     g_header->strings_used = 1; /* offset 0 is the empty string */
+    hg_tables_start();
     return hg_table_start(&g_file.modules, HG_KIND_MODULES, 0, sizeof(struct hg_module),
                           MAX_MODULES) &&
            hg_table_start(&g_file.strings, HG_KIND_STRINGS, 0, 1, 64u << 20);
@@ -279,9 +280,10 @@ void *hg_recording_extent(enum hg_kind kind, uint32_t owner, uint64_t first, uin
     return memory;
 }
 
-bool hg_recording_list(enum hg_kind kind, uint64_t first, void *memory, uint64_t length) {
+bool hg_recording_list(enum hg_kind kind, uint32_t owner, uint64_t first, void *memory,
+                       uint64_t length) {
     uint64_t offset = (uint64_t)((uint8_t *)memory - (uint8_t *)g_header);
-    return list_extent(kind, &(struct hg_extent){HG_KIND_NONE, 0, offset, length, first});
+    return list_extent(kind, &(struct hg_extent){HG_KIND_NONE, owner, offset, length, first});
 }
 
 enum reserving { RESERVED, REFUSED, OVER_BUDGET, DISK_FULL };

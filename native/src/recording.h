@@ -23,7 +23,8 @@ void hg_recording_abandon(const char *path);
 /* A new extent, not reserved, listed in the directory; NULL when there is no space. */
 void *hg_recording_extent(enum hg_kind kind, uint32_t owner, uint64_t first, uint64_t length);
 /* The same, of a part of a range taken with hg_recording_take_huge(). False: no space to list it. */
-bool hg_recording_list(enum hg_kind kind, uint64_t first, void *memory, uint64_t length);
+bool hg_recording_list(enum hg_kind kind, uint32_t owner, uint64_t first, void *memory,
+                       uint64_t length);
 /* HG_HUGE bytes, aligned so in the file and in memory, reserved at once: where the kernel gives one
  * huge page for them, that costs a fifth. NULL when there is no space for so much; the ladder stays. */
 #define HG_HUGE (UINT64_C(2) << 20)

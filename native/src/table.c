@@ -1,9 +1,17 @@
 #include "table.h"
 
+#include "group.h"
 #include "recording.h"
 #include "sys.h"
 
 _Static_assert(HG_STEP / HG_PAGE == 16, "a bit per page must fit below a step's address");
+
+#define PAGES_MASK (((uintptr_t)1 << HG_STEP / HG_PAGE) - 1)
+#define EXTENTS_ALONE 16u
+
+static struct hg_group g_group; /* of all tables */
+
+void hg_tables_start(void) { g_group = (struct hg_group){0}; }
 
 bool hg_table_start(struct hg_table *table, enum hg_kind kind, uint32_t owner, uint32_t record_size,
                     uint32_t max_records) {
@@ -16,14 +24,29 @@ bool hg_table_start(struct hg_table *table, enum hg_kind kind, uint32_t owner, u
     return true;
 }
 
-/* The extent at `number`, made by this thread or, meanwhile, by another; 0 when there is no space. */
+/* A table that has grown, and is filled up to `number`, goes on so. */
+static bool is_dense(const struct hg_table *table, uint32_t number) {
+    return number >= EXTENTS_ALONE &&
+           (hg_load(&table->extents[number - 1]) & PAGES_MASK) == PAGES_MASK;
+}
+
+/* The word of a new extent; 0 when there is no space. */
+static uintptr_t make_extent(const struct hg_table *table, uint32_t number) {
+    uint64_t first = (uint64_t)number << table->shift;
+    uint64_t bytes = (uint64_t)table->record_size << table->shift;
+    void *made = is_dense(table, number) ? hg_group_piece(&g_group, HG_STEP) : NULL;
+    if (made && hg_recording_list(table->kind, table->owner, first, made, bytes))
+        return (uintptr_t)made | PAGES_MASK;
+    return (uintptr_t)hg_recording_extent(table->kind, table->owner, first, bytes);
+}
+
+/* The word of the extent at `number`, made by this thread or, meanwhile, by another; 0 when there is no
+ * space. */
 static uintptr_t add_extent(struct hg_table *table, uint32_t number) {
-    void *made = hg_recording_extent(table->kind, table->owner, (uint64_t)number << table->shift,
-                                     (uint64_t)table->record_size << table->shift);
+    uintptr_t made = make_extent(table, number), expected = 0;
     if (!made) return 0;
-    uintptr_t expected = 0;
-    if (hg_swap(&table->extents[number], &expected, (uintptr_t)made)) return (uintptr_t)made;
-    hg_recording_drop(made);
+    if (hg_swap(&table->extents[number], &expected, made)) return made;
+    hg_recording_drop((void *)(made & ~PAGES_MASK));
     return expected;
 }
 

@@ -1,5 +1,6 @@
 /* A growing table of equal records in extents of one step each. Slots are found by index, the
- * pages under them reserved when first asked for. Lock-free, signal-safe. */
+ * pages under them reserved when first asked for, or extents in groups where a table has grown. Lock-free,
+ * signal-safe. */
 #ifndef HG_TABLE_H
 #define HG_TABLE_H
 
@@ -14,6 +15,9 @@ struct hg_table {
     /* One word per extent: its address (aligned to a step) | a bit per reserved page. */
     uintptr_t *extents;
 };
+
+/* A recording begins: no table has grown yet. */
+void hg_tables_start(void);
 
 /* An empty table for up to `max_records`; false when there is no private memory for it. */
 bool hg_table_start(struct hg_table *table, enum hg_kind kind, uint32_t owner, uint32_t record_size,

@@ -137,6 +137,15 @@ HG_INLINE uint32_t ties(const struct hg_step *step, const struct hg_step *outer)
     return tied | (needs || (!saved && outer_needs) ? HG_WAY_NEEDS_BP : 0);
 }
 
+/* Where the words are that lead from this frame to the outermost. Not by which rules: those follow from
+ * the words. */
+HG_INLINE uint64_t shape_of(const struct hg_step *step, const struct hg_step *outer) {
+    uint64_t shape = hg_path_add(outer->shape, outer->sp);
+    if (HG_LIKELY(!(step->way & HG_WAY_TIED))) return shape;
+    if (reads_bp(step, outer)) shape = hg_path_add(shape, bp_place(step, outer));
+    return is_realigned(step) ? ~hg_path_add(shape, sp_place(step)) : shape;
+}
+
 /* Put the fresh frames on top of the first `met` ones. */
 static void rebuild(struct hg_transcript *t, uint32_t met, const struct hg_step *fresh,
                     uint32_t count) {
@@ -153,7 +162,7 @@ static void rebuild(struct hg_transcript *t, uint32_t met, const struct hg_step 
         step->way = fresh[i].way;
         step->path = hg_path_add(outer->path, step->pc);
         step->way |= ties(step, outer);
-        step->shape = hg_path_add(outer->shape, step->sp + ((uint64_t)step->way << 32));
+        step->shape = shape_of(step, outer);
         outer = step;
     }
     hg_in_order();

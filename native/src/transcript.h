@@ -21,7 +21,7 @@ struct hg_step {
     uintptr_t bp;   /* matters if `way` has HG_WAY_NEEDS_BP */
     uint32_t way;   /* the rule that leads on to the next outer frame, and HG_WAY_* */
     uint64_t path;  /* the hash of the frames from the outermost one to this */
-    uint64_t shape; /* likewise of where their words are */
+    uint64_t shape; /* likewise of where the words are that lead there */
 };
 
 /* Above the bits of a rule that say how to step. */
@@ -45,9 +45,10 @@ uint64_t hg_transcript_walk(struct hg_transcript *transcript, struct hg_walker *
 uint32_t hg_transcript_site(const struct hg_transcript *transcript, struct hg_walker *walker,
                             uint64_t now_ns);
 
-/* The shape of the last walk. */
+/* The shape of the last walk: where all the words are that it hangs on. */
 HG_INLINE uint64_t hg_transcript_shape(const struct hg_transcript *transcript) {
-    return transcript->steps[transcript->depth - 1].shape;
+    const struct hg_step *innermost = &transcript->steps[transcript->depth - 1];
+    return innermost->shape + (innermost->way & HG_WAY_NEEDS_BP);
 }
 
 /* Remember the transcript's walk, which is that of `site`, unless it has too many words. */

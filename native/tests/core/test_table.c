@@ -93,6 +93,51 @@ static void refuses_beyond_the_budget(void) {
     reset_options();
 }
 
+#define ALONE 16u /* extents, before groups begin */
+#define SLOTS (HG_STEP / HG_PAGE)
+
+/* A table that fills its extents gets the next ones in groups, all of it reserved, and readers find what is
+ * in them; beside it, one that does not goes on page by page. */
+static void grown_tables_come_in_groups(void) {
+    struct hg_table dense, sparse;
+    struct reader reader;
+    uint64_t before = 0;
+    begin_recording();
+    CHECK(hg_table_start(&dense, HG_KIND_COUNTERS, 3, HG_PAGE, 40 * SLOTS));
+    CHECK(hg_table_start(&sparse, HG_KIND_COUNTERS, 4, HG_PAGE, 40 * SLOTS));
+    for (uint32_t i = 0; i < 40 * SLOTS; i++) {
+        if (i == ALONE * SLOTS) before = g_header->file_reserved_bytes;
+        fill(hg_table_slot(&dense, i), HG_PAGE, i);
+    }
+    CHECK_EQUAL(g_header->file_reserved_bytes - before, HG_HUGE);
+    before = g_header->file_reserved_bytes;
+    for (uint32_t i = 0; i < 40 * SLOTS; i += SLOTS) CHECK(hg_table_slot(&sparse, i) != NULL);
+    CHECK_EQUAL(g_header->file_reserved_bytes - before, 40 * HG_PAGE);
+    reader_open(&reader, recording_path());
+    struct table_copy copy = reader_table(&reader, HG_KIND_COUNTERS, 3, HG_PAGE);
+    CHECK_EQUAL(copy.count, 40 * SLOTS);
+    for (uint32_t i = 0; i < 40 * SLOTS; i++) {
+        check_record((uint8_t *)copy.records + (size_t)i * HG_PAGE, HG_PAGE, i);
+    }
+    free(copy.records);
+    reader_close(&reader);
+}
+
+/* A budget with no room for a group is still used to the last page. */
+static void where_no_group_fits_pages_do(void) {
+    struct hg_table table;
+    g_options.memory_budget = 5 << 19;
+    begin_recording();
+    CHECK(hg_table_start(&table, HG_KIND_NODES, 0, HG_PAGE, 1000));
+    uint64_t left = g_options.memory_budget - g_header->file_reserved_bytes;
+    uint32_t index = 0;
+    while (hg_table_slot(&table, index)) index++;
+    CHECK_EQUAL(index, left / HG_PAGE);
+    CHECK(index > ALONE * SLOTS);
+    CHECK_EQUAL(g_header->ladder_reason, HG_REASON_BUDGET);
+    reset_options();
+}
+
 #define SHARED 4096u
 #define PER_EXTENT (HG_STEP / 512)
 
@@ -139,6 +184,8 @@ int main(void) {
     RUN(reserves_pages_as_asked);
     RUN(is_bounded);
     RUN(refuses_beyond_the_budget);
+    RUN(grown_tables_come_in_groups);
+    RUN(where_no_group_fits_pages_do);
     RUN(threads_share_extents);
     return 0;
 }
