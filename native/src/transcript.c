@@ -6,41 +6,51 @@
 #include "walk_state.h"
 
 #define WAY_RULE (HG_WAY_TIED - 1)
+#define WAY_KIND (WAY_RULE & ~((1u << HG_RULE_KIND_SHIFT) - 1))
+#define SHAPE_STEP UINT64_C(0xd6e8feb86659fd93)
 
-HG_INLINE bool is_realigned(const struct hg_step *step) {
-    return hg_rule_kind(step->way & WAY_RULE) == HG_RULE_REALIGNED;
+static const struct hg_step g_outside = {.at.sp = UINTPTR_MAX, .path = HG_PATH_ROOT};
+
+HG_INLINE bool is_realigned(const struct hg_met *at) {
+    return hg_rule_kind(at->way & WAY_RULE) == HG_RULE_REALIGNED;
 }
 
 /* Whether the way out of this frame read an rbp that matters further out. */
-HG_INLINE bool reads_bp(const struct hg_step *step, const struct hg_step *outer) {
-    return step->way & HG_RULE_SAVED && outer->way & HG_WAY_NEEDS_BP;
+HG_INLINE bool reads_bp(const struct hg_met *at, const struct hg_met *outer) {
+    return at->way & HG_RULE_SAVED && outer->way & HG_WAY_NEEDS_BP;
 }
 
-static uintptr_t bp_place(const struct hg_step *step, const struct hg_step *outer) {
-    uintptr_t slot = hg_rule_slot(step->way);
-    return is_realigned(step) ? step->bp + slot : outer->sp - slot;
+static uintptr_t bp_place(const struct hg_met *at, const struct hg_met *outer) {
+    uintptr_t slot = hg_rule_slot(at->way);
+    return is_realigned(at) ? at->bp + slot : outer->sp - slot;
 }
 
-static uintptr_t sp_place(const struct hg_step *step) {
-    return step->bp + hg_rule_offset(step->way);
+static uintptr_t sp_place(const struct hg_met *at) { return at->bp + hg_rule_offset(at->way); }
+
+/* Whether two words in a row stand. */
+HG_INLINE hg_two differing(const struct hg_transcript *t, uint32_t word) {
+    const hg_two known = *(const hg_two *)&t->words[word];
+    return (hg_two){hg_walk_word(t->places[word]), hg_walk_word(t->places[word + 1])} ^ known;
 }
 
-static bool tie_stands(const struct hg_step *step, const struct hg_step *outer) {
-    return (!reads_bp(step, outer) || hg_walk_word(bp_place(step, outer)) == outer->bp) &&
-           (!is_realigned(step) || hg_walk_word(sp_place(step)) == outer->sp);
+/* How many of the first `count` words stand, up to the first that does not. Four at a time: most do. */
+HG_INLINE uint32_t count_words(const struct hg_transcript *t, uint32_t count) {
+    uint32_t word = 0;
+    for (; word + 4 <= count; word += 4) {
+        hg_two differ = differing(t, word) | differing(t, word + 2);
+        if (differ[0] | differ[1]) break;
+    }
+    while (word < count && hg_walk_word(t->places[word]) == t->words[word]) word++;
+    return word;
 }
 
 /* How many frames, from the outermost in, can be met: all words between them and the outermost
  * frame stand where they were read. Frames below `sp` are gone. */
-static uint32_t count_standing(const struct hg_transcript *t, uintptr_t sp) {
-    uint32_t depth = t->depth;
-    while (depth && t->steps[depth - 1].sp < sp) depth--;
-    for (uint32_t i = 0; i < depth; i++) {
-        const struct hg_step *step = &t->steps[i];
-        if (HG_UNLIKELY(step->way & HG_WAY_TIED) && !tie_stands(step, step - 1)) return i;
-        if (hg_walk_word(step->sp - 8) != step->pc) return i + 1;
-    }
-    return depth;
+HG_INLINE uint32_t count_standing(const struct hg_transcript *t, uintptr_t sp) {
+    const struct hg_step *innermost = &t->steps[t->depth];
+    while (innermost->at.sp < sp) innermost--;
+    uint32_t standing = count_words(t, innermost->at.words);
+    return standing < innermost->at.words ? t->held[standing] : (uint32_t)(innermost - t->steps);
 }
 
 /* The way from one frame to the next outer one. */
@@ -72,7 +82,7 @@ static enum way step_realigned(struct hg_caller *at, uint64_t rule, uintptr_t hi
 }
 
 /* The rule is not at hand, or not plain. */
-static HG_NOINLINE enum way step_rarely(struct hg_step *step, struct hg_caller *at, uintptr_t hi,
+static HG_NOINLINE enum way step_rarely(struct hg_met *step, struct hg_caller *at, uintptr_t hi,
                                         uintptr_t caller_pc, uint64_t *misses) {
     if (!hg_walk_plausible(at->pc)) return NOT_OURS;
     uint64_t rule = hg_rules_find(at->pc, caller_pc, misses);
@@ -86,30 +96,28 @@ static HG_NOINLINE enum way step_rarely(struct hg_step *step, struct hg_caller *
     }
 }
 
-HG_INLINE bool is_met(const struct hg_step *step, const struct hg_caller *at) {
-    return step->sp == at->sp && step->pc == at->pc &&
-           (!(step->way & HG_WAY_NEEDS_BP) || step->bp == at->bp);
+HG_INLINE bool is_met(const struct hg_met *met, const struct hg_caller *at) {
+    return met->sp == at->sp && met->pc == at->pc &&
+           (!(met->way & HG_WAY_NEEDS_BP) || met->bp == at->bp);
 }
 
-/* Walk from the caller into `fresh`, innermost first, until a standing frame is met. Returns how
+/* Walk from the caller into t->found, innermost first, until a standing frame is met. Returns how
  * many frames were new and leaves in *met how many old ones hold; UINT32_MAX when this is no walk
  * for us. */
-static uint32_t walk_to_meet(const struct hg_transcript *t, const struct hg_caller *caller,
-                             struct hg_walker *walker, uint32_t limit, struct hg_step *fresh,
-                             uint32_t *met) {
+static uint32_t walk_to_meet(struct hg_transcript *t, const struct hg_caller *caller,
+                             struct hg_walker *walker, uint32_t limit, uint32_t *met) {
     struct hg_caller at = *caller;
     uintptr_t hi = walker->stack_hi;
     const uint64_t *rules = g_rules;
-    uint32_t standing = count_standing(t, at.sp);
-    *met = 0;
+    const struct hg_step *standing = &t->steps[count_standing(t, at.sp)];
     for (uint32_t n = 0; n < limit; n++) {
-        while (standing && t->steps[standing - 1].sp < at.sp) standing--;
-        if (standing && is_met(&t->steps[standing - 1], &at)) {
-            *met = standing;
+        while (standing->at.sp < at.sp) standing--;
+        if (is_met(&standing->at, &at)) {
+            *met = (uint32_t)(standing - t->steps);
             return n;
         }
         uint64_t rule = hg_rule_peek(rules, at.pc);
-        struct hg_step *step = &fresh[n];
+        struct hg_met *step = &t->found[n];
         step->sp = at.sp;
         step->pc = at.pc;
         step->bp = at.bp;
@@ -123,50 +131,72 @@ static uint32_t walk_to_meet(const struct hg_transcript *t, const struct hg_call
             way = step_rarely(step, &copy, hi, caller->pc, &walker->stats[HG_STAT_RULE_MISSES]);
             at = copy;
         }
-        if (way == AT_END) return n + 1;
+        if (way == AT_END) {
+            *met = 0;
+            return n + 1;
+        }
         if (way == NOT_OURS) return UINT32_MAX;
     }
     return UINT32_MAX;
 }
 
-/* What the way out of this frame hangs on, given the frame outside of it. */
-HG_INLINE uint32_t ties(const struct hg_step *step, const struct hg_step *outer) {
-    bool outer_needs = outer->way & HG_WAY_NEEDS_BP, saved = step->way & HG_RULE_SAVED;
-    bool own = is_realigned(step), needs = own || step->way & HG_RULE_BASE_BP;
+/* What the way out of a frame hangs on, given the frame outside of it. */
+HG_INLINE uint32_t ties(const struct hg_met *at, const struct hg_met *outer) {
+    bool outer_needs = outer->way & HG_WAY_NEEDS_BP;
+    if (HG_LIKELY(!outer_needs && !(at->way & (HG_RULE_BASE_BP | WAY_KIND)))) return 0;
+    bool saved = at->way & HG_RULE_SAVED, own = is_realigned(at);
+    bool needs = own || at->way & HG_RULE_BASE_BP;
     uint32_t tied = own || (saved && outer_needs) ? HG_WAY_TIED : 0;
     return tied | (needs || (!saved && outer_needs) ? HG_WAY_NEEDS_BP : 0);
 }
 
-/* Where the words are that lead from this frame to the outermost. Not by which rules: those follow from
- * the words. */
-HG_INLINE uint64_t shape_of(const struct hg_step *step, const struct hg_step *outer) {
-    uint64_t shape = hg_path_add(outer->shape, outer->sp);
-    if (HG_LIKELY(!(step->way & HG_WAY_TIED))) return shape;
-    if (reads_bp(step, outer)) shape = hg_path_add(shape, bp_place(step, outer));
-    return is_realigned(step) ? ~hg_path_add(shape, sp_place(step)) : shape;
+/* Where the words are that lead outwards from a frame, given that of the frame outside of it. Not by which
+ * rules: those follow from the words. */
+HG_INLINE uint64_t add_place(uint64_t shape, uintptr_t at) { return (shape + at) * SHAPE_STEP; }
+
+/* The word number `word`. Returns the next one's. */
+HG_INLINE uint32_t add_word(struct hg_transcript *t, uint32_t word, uintptr_t place,
+                            uintptr_t value, uint32_t held) {
+    t->places[word] = place;
+    t->words[word] = value;
+    t->held[word] = held;
+    return word + 1;
 }
 
-/* Put the fresh frames on top of the first `met` ones. */
-static void rebuild(struct hg_transcript *t, uint32_t met, const struct hg_step *fresh,
-                    uint32_t count) {
-    static const struct hg_step none = {.path = HG_PATH_ROOT, .shape = HG_PATH_ROOT};
-    const struct hg_step *outer = met ? &t->steps[met - 1] : &none;
+/* The other words than return addresses. */
+static HG_NOINLINE uint32_t add_ties(struct hg_transcript *t, uint32_t word, struct hg_step *step) {
+    const struct hg_met *at = &step->at, *outer = &step[-1].at;
+    uint32_t held = (uint32_t)(step - t->steps) - 1;
+    if (reads_bp(at, outer)) {
+        word = add_word(t, word, bp_place(at, outer), outer->bp, held);
+        step->shape = add_place(step->shape, bp_place(at, outer));
+    }
+    if (is_realigned(at)) {
+        word = add_word(t, word, sp_place(at), outer->sp, held);
+        step->shape = ~add_place(step->shape, sp_place(at));
+    }
+    return word;
+}
+
+/* Put the frames found on top of the first `met` ones. */
+static void rebuild(struct hg_transcript *t, uint32_t met, uint32_t count) {
+    struct hg_step *step = &t->steps[met];
+    uint32_t word = step->at.words, depth = met;
     t->depth = met; /* until the others are whole */
     t->fresh = count;
     hg_in_order();
-    for (uint32_t i = count; i-- > 0;) {
-        struct hg_step *step = &t->steps[met++];
-        step->sp = fresh[i].sp;
-        step->pc = fresh[i].pc;
-        step->bp = fresh[i].bp;
-        step->way = fresh[i].way;
-        step->path = hg_path_add(outer->path, step->pc);
-        step->way |= ties(step, outer);
-        step->shape = shape_of(step, outer);
-        outer = step;
+    for (const struct hg_met *found = t->found + count; found-- != t->found;) {
+        const struct hg_step *outer = step++;
+        step->at = *found;
+        step->at.way |= ties(found, &outer->at);
+        step->path = hg_path_add(outer->path, found->pc);
+        step->shape = add_place(outer->shape, outer->at.sp);
+        if (HG_UNLIKELY(step->at.way & HG_WAY_TIED)) word = add_ties(t, word, step);
+        word = add_word(t, word, found->sp - 8, found->pc, ++depth);
+        step->at.words = word;
     }
     hg_in_order();
-    t->depth = met;
+    t->depth = depth;
 }
 
 static bool is_native(const struct hg_walker *walker, uintptr_t sp) {
@@ -176,47 +206,47 @@ static bool is_native(const struct hg_walker *walker, uintptr_t sp) {
 
 uint64_t hg_transcript_walk(struct hg_transcript *t, struct hg_walker *walker,
                             const struct hg_caller *caller, uint32_t limit) {
-    uint32_t met = 0;
+    uint32_t met;
     if (!is_native(walker, caller->sp)) return 0;
-    uint32_t count = walk_to_meet(t, caller, walker, limit, t->found, &met);
+    if (HG_UNLIKELY(!t->depth)) t->steps[0] = g_outside;
+    uint32_t count = walk_to_meet(t, caller, walker, limit, &met);
     if (count == UINT32_MAX || met + count > limit) {
         t->depth = 0;
         return 0;
     }
-    rebuild(t, met, t->found, count);
+    rebuild(t, met, count);
     walker->stats[HG_STAT_FRAMES] += count;
-    return t->steps[t->depth - 1].path;
+    return t->steps[t->depth].path;
 }
 
 uint32_t hg_transcript_site(const struct hg_transcript *t, struct hg_walker *walker,
                             uint64_t now_ns) {
-    uint32_t met = t->depth - t->fresh;
-    for (uint32_t i = 0; i < t->fresh; i++) walker->frames[i] = t->steps[t->depth - 1 - i].pc;
-    uint64_t outer = met ? t->steps[met - 1].path : HG_PATH_ROOT;
-    return hg_stacks_site_under(outer, walker->frames, t->fresh, t->depth, now_ns);
+    const struct hg_step *innermost = &t->steps[t->depth], *outer = innermost - t->fresh;
+    for (uint32_t i = 0; i < t->fresh; i++) walker->frames[i] = innermost[-(int32_t)i].at.pc;
+    return hg_stacks_site_under(outer->path, walker->frames, t->fresh, t->depth, now_ns);
 }
 
 /* The words between a frame and the next outer one. */
-static bool teach_way(struct hg_lesson *lesson, const struct hg_step *step,
-                      const struct hg_step *outer) {
-    uintptr_t at = outer->sp - 8;
-    if (!reads_bp(step, outer) && !is_realigned(step)) return hg_lesson_add(lesson, at);
-    bool is_twin = reads_bp(step, outer) && bp_place(step, outer) == at - 8;
-    bool is_added =
-        is_twin ? hg_lesson_add_twin(lesson, at)
-                : hg_lesson_add(lesson, at) &&
-                      (!reads_bp(step, outer) || hg_lesson_add(lesson, bp_place(step, outer)));
-    return is_added && (!is_realigned(step) || hg_lesson_add(lesson, sp_place(step)));
+static bool teach_way(struct hg_lesson *lesson, const struct hg_met *at,
+                      const struct hg_met *outer) {
+    uintptr_t back = outer->sp - 8;
+    if (!(at->way & HG_WAY_TIED)) return hg_lesson_add(lesson, back);
+    bool is_twin = reads_bp(at, outer) && bp_place(at, outer) == back - 8;
+    bool is_added = is_twin
+                        ? hg_lesson_add_twin(lesson, back)
+                        : hg_lesson_add(lesson, back) &&
+                              (!reads_bp(at, outer) || hg_lesson_add(lesson, bp_place(at, outer)));
+    return is_added && (!is_realigned(at) || hg_lesson_add(lesson, sp_place(at)));
 }
 
 void hg_transcript_teach(const struct hg_transcript *t, struct hg_recall *recall, uint32_t site) {
-    const struct hg_step *step = &t->steps[t->depth - 1];
+    const struct hg_step *outermost = &t->steps[1], *step = &t->steps[t->depth];
     if (t->depth > HG_MEMORY_WORDS) return;
-    struct hg_caller caller = {step->pc, step->sp, step->bp};
+    struct hg_caller caller = {step->at.pc, step->at.sp, step->at.bp};
     struct hg_lesson *lesson = hg_recall_begin(recall, &caller);
-    bool needs_bp = step->way & HG_WAY_NEEDS_BP;
-    for (; step > t->steps; step--) {
-        if (!teach_way(lesson, step, step - 1)) return;
+    bool needs_bp = step->at.way & HG_WAY_NEEDS_BP;
+    for (; step > outermost; step--) {
+        if (!teach_way(lesson, &step->at, &step[-1].at)) return;
     }
     if (needs_bp) hg_lesson_add_bp(lesson);
     hg_recall_end(recall, hg_transcript_shape(t), site);

@@ -16,10 +16,15 @@
 
 /* A frame: its caller returns to `pc` with the stack pointer at `sp` and rbp being `bp`; the word
  * below sp holds pc. */
-struct hg_step {
+struct hg_met {
     uintptr_t sp, pc;
     uintptr_t bp;   /* matters if `way` has HG_WAY_NEEDS_BP */
     uint32_t way;   /* the rule that leads on to the next outer frame, and HG_WAY_* */
+    uint32_t words; /* of the transcript's: those that lead outwards from this frame, and its own */
+};
+
+struct hg_step {
+    struct hg_met at;
     uint64_t path;  /* the hash of the frames from the outermost one to this */
     uint64_t shape; /* likewise of where the words are that lead there */
 };
@@ -28,11 +33,20 @@ struct hg_step {
 #define HG_WAY_TIED (1u << 30)     /* hangs on more words than the return address */
 #define HG_WAY_NEEDS_BP (1u << 31) /* it, or a further one outwards, hangs on this frame's rbp */
 
+#define HG_STEP_WORDS 3u /* of a frame, at most */
+#define HG_WALK_WORDS (HG_MAX_DEPTH * HG_STEP_WORDS)
+
 struct hg_transcript {
-    uint32_t depth;                     /* frames; 0: nothing is known */
-    uint32_t fresh;                     /* of them, the innermost, new in the last walk */
-    struct hg_step steps[HG_MAX_DEPTH]; /* outermost first */
-    struct hg_step found[HG_MAX_DEPTH]; /* by a walk under way, innermost first */
+    uint32_t depth; /* frames; 0: nothing is known */
+    uint32_t fresh; /* of them, the innermost, new in the last walk */
+    /* Outermost first, behind one that stands for what is outside of all. */
+    struct hg_step steps[1 + HG_MAX_DEPTH];
+    struct hg_met found[HG_MAX_DEPTH]; /* by a walk under way, innermost first */
+    /* All words that the walk hangs on, those of outer frames first: where they are, what they are, and how
+     * many frames hold if this is the first that changed. */
+    uintptr_t places[HG_WALK_WORDS];
+    uintptr_t words[HG_WALK_WORDS] __attribute__((aligned(16)));
+    uint32_t held[HG_WALK_WORDS];
 };
 
 /* Walk the stack at `caller` until it meets what is standing of the last walk. Returns the hash of
@@ -47,8 +61,8 @@ uint32_t hg_transcript_site(const struct hg_transcript *transcript, struct hg_wa
 
 /* The shape of the last walk: where all the words are that it hangs on. */
 HG_INLINE uint64_t hg_transcript_shape(const struct hg_transcript *transcript) {
-    const struct hg_step *innermost = &transcript->steps[transcript->depth - 1];
-    return innermost->shape + (innermost->way & HG_WAY_NEEDS_BP);
+    const struct hg_step *innermost = &transcript->steps[transcript->depth];
+    return innermost->shape + (innermost->at.way & HG_WAY_NEEDS_BP);
 }
 
 /* Remember the transcript's walk, which is that of `site`, unless it has too many words. */
