@@ -40,7 +40,7 @@ def test_a_handler_may_jump_out_of_the_recorder(bench: Bench) -> None:
     assert run.outcome.status == 0
     after = by_name(run.recording)["site_after"]
     assert (after["allocations"], after["frees"], after["temporary"]) == (1000, 1000, 1000)
-    # Blocks have ever new addresses, 32 bytes of the ledger each. What jumps left behind once was 3 GiB.
+    # Blocks have ever new addresses: 32 bytes of the ledger each. Jumps once left 3 GiB behind.
     blocks = run.recording.totals.allocations
     assert run.recording.workings.place.stored_bytes < 32 * blocks + (32 << 20)
 
