@@ -27,6 +27,7 @@
  * peak. */
 #define HG_PEAK_RATE 500000u
 
+/* From FAR on threads keep changes to themselves. */
 enum hg_peak_mode { HG_PEAK_SINGLE, HG_PEAK_NEAR, HG_PEAK_FAR, HG_PEAK_BATCHED };
 
 void hg_peak_start(void);
@@ -90,8 +91,8 @@ HG_INLINE void hg_peak_save(struct hg_counters *line) {
 HG_INLINE bool hg_peak_is_own(const struct hg_thread *thread, int64_t delta) {
     uint32_t mode = hg_glance(&g_peak_mode);
     int64_t change = hg_glance(&thread->record->unflushed) + delta;
-    return (mode == HG_PEAK_FAR || mode == HG_PEAK_BATCHED) && change < HG_PEAK_BATCH &&
-           change > -HG_PEAK_BATCH;
+    bool is_within = (uint64_t)(change + HG_PEAK_BATCH - 1) < 2 * HG_PEAK_BATCH - 1;
+    return mode >= HG_PEAK_FAR && is_within;
 }
 
 /* ... and whether its lines may change, no peak being under way. Then it is moved so, in the end. */
