@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -68,4 +69,11 @@ struct hg_thread *begin_events(uint32_t granule_shift) {
     struct hg_thread *thread = hg_threads_attach();
     CHECK(thread && thread == tls_thread);
     return thread;
+}
+
+void set_limit(int resource, uint64_t bytes) {
+    struct rlimit now;
+    CHECK_EQUAL(getrlimit((__rlimit_resource_t)resource, &now), 0);
+    now.rlim_cur = bytes;
+    CHECK_EQUAL(setrlimit((__rlimit_resource_t)resource, &now), 0);
 }

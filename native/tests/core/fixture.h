@@ -20,4 +20,7 @@ const char *next_recording_path(void);
 /* The calling thread is unknown to the recorder again, as every thread is at first. */
 void forget_thread(void);
 
+/* What this process, and so its next recording, may have of one RLIMIT_ resource. */
+void set_limit(int resource, uint64_t bytes);
+
 #endif

@@ -234,3 +234,12 @@ struct hg_arena *reader_arena(const struct reader *reader, enum hg_kind kind) {
     }
     test_fail(__FILE__, __LINE__, "no arena %u of kind %d", active, kind);
 }
+
+const struct hg_snapshot *reader_snapshot(const struct hg_arena *snapshots, uint64_t *at) {
+    if (*at >= snapshots->used) return NULL;
+    const struct hg_snapshot *s =
+        (const struct hg_snapshot *)((const uint8_t *)(snapshots + 1) + *at);
+    *at += sizeof *s + (s->length + 7) / 8 * 8;
+    CHECK(*at <= snapshots->used);
+    return s;
+}

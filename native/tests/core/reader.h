@@ -59,4 +59,7 @@ uint64_t reader_losses(const struct reader *reader, enum hg_loss loss);
 /* A copy of the arena in use: its hg_arena and what is behind it. */
 struct hg_arena *reader_arena(const struct reader *reader, enum hg_kind kind);
 
+/* The snapshot at `*at`, which is 0 for the first and moves on to the next; NULL after the last. */
+const struct hg_snapshot *reader_snapshot(const struct hg_arena *snapshots, uint64_t *at);
+
 #endif
