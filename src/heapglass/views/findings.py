@@ -246,6 +246,9 @@ def _file(seen: Examined) -> Iterator[Finding]:
     stored, free = format_size(place.stored_bytes, units), format_size(place.free_bytes, units)
     where = f"on {place.file_system}" if place.file_system else "on a file system not known"
     text = f"The recording takes {stored} {where}, which has {free} left."
+    if not is_running and place.length_bytes > 2 * place.stored_bytes:
+        length = format_size(place.length_bytes, units)
+        text += f" It looks {length} large: copy it with cp --sparse=always or rsync -S."
     if place.file_system in ("tmpfs", "ramfs", "devtmpfs"):
         yield Finding(
             Severity.NOTE, "file", f"{text} That is memory.", "Record to a disk if it is scarce."
@@ -255,10 +258,6 @@ def _file(seen: Examined) -> Iterator[Finding]:
     if is_running and place.free_bytes < _LITTLE_SPACE:
         text = f"Only {free} are left for the recording to grow."
         yield Finding(Severity.WARNING, "file", text, "Make room; what does not fit is dropped.")
-    if not is_running and place.length_bytes > place.used_bytes:
-        length = format_size(place.length_bytes, units)
-        text = f"The file is sparse: it looks {length} large, because nobody cut it at the end."
-        yield Finding(Severity.NOTE, "file", text, "Copy it with cp --sparse=always or rsync -S.")
 
 
 def _history(seen: Examined) -> Iterator[Finding]:

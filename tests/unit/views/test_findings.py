@@ -114,12 +114,15 @@ def test_a_running_process_needs_space() -> None:
     assert {finding.severity for finding in about(ended, "file")} == {Severity.OK}
 
 
-def test_a_file_that_nobody_cut_looks_larger_than_it_is() -> None:
+def test_a_sparse_file_looks_larger_than_it_is() -> None:
     heap = sample_heap()
     heap.state, heap.exit_status = ProcessState.KILLED, None
     heap.place = replace(PLACE, length_bytes=256 << 20)
-    assert any("256 MiB" in finding.text for finding in about(heap, "file"))
+    (found,) = about(heap, "file")
+    assert (found.severity, "256 MiB" in found.text) == (Severity.OK, True)
     assert about(heap, "process")
+    heap.place = replace(PLACE, stored_bytes=PLACE.length_bytes)
+    assert "sparse" not in about(heap, "file")[0].text
 
 
 def test_a_budget_nearly_used_up_is_a_note() -> None:
