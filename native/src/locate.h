@@ -17,7 +17,7 @@ void hg_locate_check(struct hg_thread *thread, const struct hg_frame *frame, uin
 
 /* A site and this thread's line of it. */
 struct hg_place {
-    struct hg_counters *line; /* NULL: not known */
+    struct hg_counters *line;
     uint32_t site;
 };
 
@@ -42,13 +42,13 @@ HG_INLINE uint32_t hg_locate_first(struct hg_thread *thread, const struct hg_fra
     return m->site;
 }
 
-/* The place that it remembers; no line if a signal handler has just learned another stack in its place,
- * which cannot be one of the same frame. */
-HG_INLINE struct hg_place hg_locate_place(const struct hg_memory *m, const struct hg_frame *frame) {
-    struct hg_place place = {hg_glance(&m->line), hg_glance(&m->site)};
+/* The place that it remembers. False: a signal handler has just learned another stack in its place, which
+ * cannot be one of the same frame. */
+HG_INLINE bool hg_locate_place(const struct hg_memory *m, const struct hg_frame *frame,
+                               struct hg_place *place) {
+    *place = (struct hg_place){hg_glance(&m->line), hg_glance(&m->site)};
     hg_in_order();
-    if (HG_UNLIKELY(hg_glance(&m->frame) != frame)) place.line = NULL;
-    return place;
+    return HG_LIKELY(hg_glance(&m->frame) == frame);
 }
 
 #endif

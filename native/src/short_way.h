@@ -60,8 +60,8 @@ HG_INLINE bool hg_short_arrive(struct hg_thread *thread, const struct hg_frame *
     __builtin_prefetch(record, 1);
     const struct hg_memory *memory = hg_locate_quickly(thread, frame);
     if (HG_UNLIKELY(!memory || !hg_clock_serves(&thread->clock))) return false;
-    struct hg_place place = hg_locate_place(memory, frame);
-    if (HG_UNLIKELY(!place.line)) return false;
+    struct hg_place place;
+    if (HG_UNLIKELY(!hg_locate_place(memory, frame, &place))) return false;
 #ifdef HG_CHECK_WALKS
     uint64_t state = hg_load(&thread->state);
     hg_thread_be(thread, HG_THREAD_IN_RECORDER, hg_frame_sp(frame));
