@@ -120,16 +120,16 @@ HG_INLINE bool hg_short_depart(struct hg_thread *thread, uintptr_t pc, void *blo
     if (HG_UNLIKELY(!hg_clock_serves(&thread->clock))) return false;
     bool is_glibc = shift == HG_LEDGER_USUAL_SHIFT;
     if (HG_UNLIKELY(!is_glibc && !hg_ledger_is_at(shift, (uintptr_t)block, word))) return false;
-    size_t header = is_glibc ? hg_real_size_word(block) : 0;
-    if (HG_UNLIKELY(hg_real_is_mmapped(header))) return false;
+    if (HG_UNLIKELY(is_glibc && hg_real_is_mmapped(hg_real_size_word(block)))) return false;
     uint64_t size = word & (HG_LEDGER_SMALL_LIMIT - 1);
     bool may_fall = is_alone || (hg_peak_is_own(thread, -(int64_t)size) && hg_peak_may_fall());
     if (HG_UNLIKELY(!may_fall)) return false;
     struct hg_counters *line = hg_short_line(thread, block, word);
     if (HG_UNLIKELY(!line || !hg_short_end_life(thread, line, word))) return false;
-    size_t usable =
-        is_glibc ? hg_real_usable_unmapped(header) : hg_recorder_usable_by(thread, block, size);
     hg_store(record, 0);
+    /* Read anew: no register to save for it. */
+    size_t usable = is_glibc ? hg_real_usable_unmapped(hg_real_size_word(block))
+                             : hg_recorder_usable_by(thread, block, size);
     hg_peak_save(line);
     hg_sites_remove(line, size);
     hg_clock_serve(&thread->clock);
