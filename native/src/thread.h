@@ -42,6 +42,7 @@ struct hg_thread {
     struct hg_thread_clock clock;
     struct hg_last last;
     struct hg_table counters;
+    uint32_t generation; /* of modules, when views and what follows were last known to be valid */
     /* What an event looks at while sampling, on one cache line: */
     _Alignas(64) struct hg_thread_record *tallied; /* `record`, or nobody's if there is none */
     struct hg_tally tally;
@@ -49,7 +50,6 @@ struct hg_thread {
     struct hg_table samples; /* in light recordings only: see mode.h */
     uint64_t cost_random;    /* which events are measured: see budget.h */
     uint32_t shard_number;
-    uint32_t generation;   /* of modules, when what follows was last known to be valid */
     uint64_t next_tick;    /* ns since start: look at the timeline then */
     int64_t usable_shared; /* usable.c: bytes in use that the shared total knows of */
     uint64_t shared_since; /* peak.c: when this thread began to count its shared events */
