@@ -59,7 +59,7 @@ def environment(library: Path, directory: str) -> dict[str, str]:
 
 
 def show_library(library: Path, costs: Costs, plain: Costs, functions: int) -> None:
-    show(str(library.name), costs.total, plain.total)
+    show(library.name, costs.total, plain.total)
     show("  in the library", costs.library, None)
     by_cost = sorted(costs.functions.items(), key=lambda item: -item[1].instructions)
     for name, cost in by_cost[:functions]:

@@ -10,7 +10,7 @@
 
 struct hg_group {
     uintptr_t rest; /* address of the current group | pieces handed out; 0: there is none */
-    bool is_over;   /* there was no space for one: from now on everyone for himself */
+    bool is_over;   /* there was no space for one; none is tried again */
 };
 
 /* `bytes`, reserved, of which a group holds a whole number; always as many for one group. NULL: no

@@ -33,8 +33,8 @@ enum hg_peak_mode { HG_PEAK_SINGLE, HG_PEAK_NEAR, HG_PEAK_FAR, HG_PEAK_BATCHED }
 void hg_peak_start(void);
 /* The record of the thread that gets the first shard: it may stay the only one. */
 void hg_peak_begin(struct hg_thread_record *record);
-/* A second, or one more, thread is about to record; `first` is the first one, or
- * NULL: it has nothing yet. */
+/* A second, or one more, thread is about to record; `first` is the first one; NULL: it
+ * has nothing yet. */
 void hg_peak_go_threaded(const struct hg_thread *first);
 void hg_peak_close_shared(void);
 /* The peak has passed: lines save what they have before they change. */

@@ -30,8 +30,8 @@ void hg_tally_start(void);
 void hg_tally_attach(struct hg_thread *thread);
 /* ... which now is complete: its thread is dead. */
 void hg_tally_detach(struct hg_thread *thread);
-/* One more thread is about to record; `first` is the first one, or
- * NULL: it has nothing yet. */
+/* One more thread is about to record; `first` is the first one; NULL: it
+ * has nothing yet. */
 void hg_tally_go_threaded(struct hg_thread *first);
 
 /* The total is about to fall, or has to be looked at; also before a line changes. */

@@ -27,7 +27,7 @@ static uintptr_t bp_place(const struct hg_met *at, const struct hg_met *outer) {
 
 static uintptr_t sp_place(const struct hg_met *at) { return at->bp + hg_rule_offset(at->way); }
 
-/* Whether two words in a row stand. */
+/* In what two words in a row differ from those that were read. */
 HG_INLINE hg_two differing(const struct hg_transcript *t, uint32_t word) {
     const hg_two known = *(const hg_two *)&t->words[word];
     return (hg_two){hg_walk_word(t->places[word]), hg_walk_word(t->places[word + 1])} ^ known;
@@ -150,8 +150,7 @@ HG_INLINE uint32_t ties(const struct hg_met *at, const struct hg_met *outer) {
     return tied | (needs || (!saved && outer_needs) ? HG_WAY_NEEDS_BP : 0);
 }
 
-/* Where the words are that lead outwards from a frame, given that of the frame outside of it. Not by which
- * rules: those follow from the words. */
+/* The shape with one place more. By which rules it was found follows from the words. */
 HG_INLINE uint64_t add_place(uint64_t shape, uintptr_t at) { return (shape + at) * SHAPE_STEP; }
 
 /* The word number `word`. Returns the next one's. */
@@ -163,7 +162,7 @@ HG_INLINE uint32_t add_word(struct hg_transcript *t, uint32_t word, uintptr_t pl
     return word + 1;
 }
 
-/* The other words than return addresses. */
+/* The words of a frame that are no return addresses. */
 static HG_NOINLINE uint32_t add_ties(struct hg_transcript *t, uint32_t word, struct hg_step *step) {
     const struct hg_met *at = &step->at, *outer = &step[-1].at;
     uint32_t held = (uint32_t)(step - t->steps) - 1;
@@ -185,9 +184,9 @@ static void rebuild(struct hg_transcript *t, uint32_t met, uint32_t count) {
     t->depth = met; /* until the others are whole */
     t->fresh = count;
     hg_in_order();
-    for (const struct hg_met *found = t->found + count; found-- != t->found;) {
+    for (const struct hg_met *found = t->found + count; found != t->found;) {
         const struct hg_step *outer = step++;
-        step->at = *found;
+        step->at = *--found;
         step->at.way |= ties(found, &outer->at);
         step->path = hg_path_add(outer->path, found->pc);
         step->shape = add_place(outer->shape, outer->at.sp);

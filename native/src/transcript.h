@@ -20,7 +20,7 @@ struct hg_met {
     uintptr_t sp, pc;
     uintptr_t bp;   /* matters if `way` has HG_WAY_NEEDS_BP */
     uint32_t way;   /* the rule that leads on to the next outer frame, and HG_WAY_* */
-    uint32_t words; /* of the transcript's: those that lead outwards from this frame, and its own */
+    uint32_t words; /* in a step: so many lead outwards from this frame, and to it */
 };
 
 struct hg_step {

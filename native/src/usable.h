@@ -14,8 +14,8 @@
 #include "thread.h"
 
 void hg_usable_start(void);
-/* A second, or one more, thread is about to record; `first` is the first one, or
- * NULL: it has nothing yet. */
+/* A second, or one more, thread is about to record; `first` is the first one; NULL: it
+ * has nothing yet. */
 void hg_usable_go_threaded(struct hg_thread *first);
 /* The thread's change to the shared total; also that of a dead one. */
 void hg_usable_share(struct hg_thread *thread);

@@ -6,13 +6,6 @@
  */
 #include "site.h"
 
-#define MAKER(name, size)       \
-    SITE void *name(void) {     \
-        void *p = malloc(size); \
-        KEEP(p);                \
-        return p;               \
-    }
-
 MAKER(site_base, 100)
 MAKER(site_rise, 1000)
 MAKER(site_fall, 2000)

@@ -16,6 +16,13 @@
 
 #define SITE __attribute__((noinline, noclone, used))
 #define KEEP(x) __asm__ volatile("" : "+r"(x) : : "memory")
+/* A site that makes blocks of one size. */
+#define MAKER(name, size)       \
+    SITE void *name(void) {     \
+        void *p = malloc(size); \
+        KEEP(p);                \
+        return p;               \
+    }
 
 /* One line on stdout by a single write(), at any moment of the program's life. */
 __attribute__((format(printf, 1, 2), unused)) static void say(const char *format, ...) {

@@ -56,7 +56,7 @@ def test_the_runtimes_keep_their_names() -> None:
 
 def test_paths_and_modules_share_words_with_functions() -> None:
     redactor = Redactor(KEY)
-    assert redactor.path("/home/other/Secret.cpp") == f"/home/{OTHER}/{SECRET}.cpp"
+    assert redactor.path("/src/other/Secret.cpp") == f"/src/{OTHER}/{SECRET}.cpp"
     assert redactor.path("/opt/other/libSecret.so.1.2") == f"/opt/{OTHER}/lib{SECRET}.so.1.2"
     assert redactor.path("/lib/x86_64-linux-gnu/libc.so.6") == "/lib/x86_64-linux-gnu/libc.so.6"
     assert redactor.thread("Secret-12") == f"{SECRET}-12"
