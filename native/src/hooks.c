@@ -58,8 +58,8 @@ static HG_NOINLINE void *record_generally(void *block, size_t size) {
 HG_INLINE void *record(void *block, size_t size, const struct hg_frame *frame, bool is_alone) {
     struct hg_thread *thread = tls_thread;
     __asm__("" : "+r"(frame)); /* one register for it, not a new copy at every use */
-    if (HG_LIKELY(block && hg_recorder_is_ready(thread)) &&
-        HG_LIKELY(hg_short_allocated(thread, frame, block, size, is_alone)))
+    if (HG_LIKELY(hg_recorder_is_ready(thread)) &&
+        HG_LIKELY(hg_short_arrive(thread, frame, block, size, HG_LEDGER_USUAL_SHIFT, is_alone)))
         return block;
     return record_generally(block, size);
 }
@@ -83,7 +83,8 @@ HG_INLINE void *record_other(struct hg_thread *thread, void *block, size_t size,
                              const struct hg_frame *frame) {
     if (HG_LIKELY(block != NULL)) {
         hg_thread_be(thread, HG_THREAD_IN_RECORDER, hg_frame_sp(frame));
-        if (HG_UNLIKELY(!hg_short_allocated_other(thread, frame, block, size)))
+        if (HG_UNLIKELY(!hg_short_arrive(thread, frame, block, size, HG_LEDGER_OTHER_SHIFT,
+                                         hg_peak_is_alone())))
             return record_entered(block, size);
     }
     hg_recorder_leave(thread);
@@ -144,7 +145,7 @@ HG_INLINE bool departs_other(struct hg_thread *thread, const struct hg_frame *fr
     bool is_alone = hg_peak_is_alone();
     hg_thread_be(thread, HG_THREAD_IN_RECORDER, hg_frame_sp(frame));
     if (is_alone && hg_peak_falls(thread->record)) hg_peak_note(thread);
-    return hg_short_depart(thread, frame->pc, block, HG_LEDGER_OTHER_SHIFT, is_alone);
+    return hg_short_depart(thread, block, HG_LEDGER_OTHER_SHIFT, is_alone);
 }
 
 void hg_release(void *block, const struct hg_frame *frame) {
@@ -183,15 +184,14 @@ static HG_NOINLINE void other_free(void *block) {
 
 /* Of the hook that it is inlined into. */
 HG_INLINE void free_shortly(struct hg_thread *thread, void *block, bool is_alone) {
-    uintptr_t pc = (uintptr_t)__builtin_return_address(0);
-    if (HG_LIKELY(hg_short_depart(thread, pc, block, HG_LEDGER_USUAL_SHIFT, is_alone)))
+    if (HG_LIKELY(hg_short_depart(thread, block, HG_LEDGER_USUAL_SHIFT, is_alone)))
         g_real.free(block);
     else free_generally(block);
 }
 
 static HG_NOINLINE void shared_free(void *block) {
     struct hg_thread *thread = tls_thread;
-    if (HG_LIKELY(block && hg_recorder_is_ready(thread))) free_shortly(thread, block, false);
+    if (HG_LIKELY(hg_recorder_is_ready(thread))) free_shortly(thread, block, false);
     else free_generally(block);
 }
 
@@ -199,7 +199,7 @@ static HG_NOINLINE void free_from_peak(void *block);
 
 HOOK(void, free, shared_free, other_free, (void *block), (block), hg_light_is_unknown(block)) {
     struct hg_thread *thread = tls_thread;
-    if (HG_UNLIKELY(!block || !hg_recorder_is_ready(thread))) free_generally(block);
+    if (HG_UNLIKELY(!hg_recorder_is_ready(thread))) free_generally(block);
     else if (hg_peak_falls(thread->record)) free_from_peak(block);
     else free_shortly(thread, block, true);
 }

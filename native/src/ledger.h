@@ -106,9 +106,17 @@ HG_INLINE uint64_t *hg_ledger_find_by(uint32_t shift, uintptr_t address) {
 _Static_assert(HG_LEDGER_PART_RECORDS == 1u << HG_LEDGER_PART_SHIFT, "a view is a part");
 
 struct hg_ledger_view {
-    uintptr_t number; /* of the part; 0: none */
+    uintptr_t number; /* of the part */
     uint64_t *records;
 };
+
+/* No view is of this part. Nor is a view of zeroes of any, but the first: there no block at all, NULL,
+ * would be. With that made one of no part nobody has to ask for NULL. */
+#define HG_LEDGER_NO_PART UINTPTR_MAX
+
+HG_INLINE void hg_ledger_look_away(struct hg_ledger_view *views) {
+    views[0].number = HG_LEDGER_NO_PART;
+}
 
 HG_INLINE uintptr_t hg_ledger_part(uint32_t shift, uintptr_t address) {
     return address >> (shift + HG_LEDGER_PART_SHIFT);
@@ -149,7 +157,8 @@ HG_INLINE void hg_ledger_look_at(struct hg_ledger_view *views, uintptr_t address
     uint64_t *record = hg_ledger_find_by(shift, address);
     if (!record) return;
     struct hg_ledger_view *view = &views[hg_ledger_place(number)];
-    hg_store(&view->number, 0); /* at no instant one part's number with another's records */
+    hg_store(&view->number,
+             HG_LEDGER_NO_PART); /* at no instant one part's number with another's records */
     hg_in_order();
     hg_store(&view->records, record - (address >> shift & (HG_LEDGER_PART_RECORDS - 1)));
     hg_in_order();

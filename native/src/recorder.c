@@ -12,7 +12,10 @@
 #include "snapshots.h"
 
 HG_INLINE uint64_t event_time(struct hg_thread *thread) {
-    return hg_clock_event(&thread->clock, &thread->record->losses[HG_LOSS_CLOCK]);
+    uint64_t birth = thread->clock.birth;
+    uint64_t now = hg_clock_event(&thread->clock, &thread->record->losses[HG_LOSS_CLOCK]);
+    if (thread->clock.birth != birth) hg_store(&thread->last.line, NULL);
+    return now;
 }
 
 /* Snapshots by churn make every event due: see hg_snapshots_tick(). */
@@ -37,31 +40,36 @@ static HG_NOINLINE void free_unseen(struct hg_thread *thread, struct hg_block bl
     hg_peak_after(thread, delta, now_ns);
 }
 
-/* Whether the block is not what the short way takes those in the shadow for: of jemalloc's class for its
- * size. Aligned ones may be of another. */
-static bool is_apart(struct hg_thread *thread, void *block, size_t size) {
+/* What the short way finds in the shadow it takes for a block of jemalloc's class for its size. Aligned
+ * ones may be of another: they stand apart. */
+static bool is_of_other_class(struct hg_thread *thread, void *block, size_t size) {
     if (HG_LIKELY(g_real_has_size_word)) return false;
     size_t expected = hg_real_class(size);
     return expected && expected != hg_recorder_usable(thread, block);
 }
 
-static bool put(struct hg_thread *thread, void *address, struct hg_block block,
-                struct hg_block *replaced) {
-    if (HG_UNLIKELY(is_apart(thread, address, block.size)))
-        return hg_ledger_put_apart((uintptr_t)address, block, replaced);
-    return hg_ledger_put((uintptr_t)address, block, replaced);
+/* The loader's own blocks stand apart, too: its free of one may end the life of an object, and only the
+ * general way looks. */
+static bool is_apart(struct hg_thread *thread, const struct hg_frame *frame, void *block,
+                     size_t size) {
+    return HG_UNLIKELY(hg_modules_is_loader(frame->pc)) || is_of_other_class(thread, block, size);
+}
+
+static bool put(void *address, struct hg_block block, bool apart, struct hg_block *replaced) {
+    return apart ? hg_ledger_put_apart((uintptr_t)address, block, replaced)
+                 : hg_ledger_put((uintptr_t)address, block, replaced);
 }
 
 /* Enter a block into ledger and line; NULL, with the loss counted, when there is no room. */
 static struct hg_counters *enter_block(struct hg_thread *thread, void *address,
-                                       struct hg_block block, uint64_t now_ns) {
+                                       struct hg_block block, bool apart, uint64_t now_ns) {
     struct hg_block replaced;
     struct hg_counters *line = hg_sites_line(&thread->counters, block.site);
     if (HG_UNLIKELY(!line)) {
         hg_threads_lose(thread, HG_LOSS_COUNTERS_FULL);
         return NULL;
     }
-    bool entered = put(thread, address, block, &replaced);
+    bool entered = put(address, block, apart, &replaced);
     if (HG_UNLIKELY(replaced.site)) free_unseen(thread, replaced, now_ns);
     if (HG_LIKELY(entered)) return line;
     hg_threads_lose(thread, HG_LOSS_LEDGER_FULL);
@@ -92,14 +100,13 @@ static bool entered_shortly(struct hg_thread *thread, void *block, size_t size,
     uint64_t *record = hg_ledger_in_view(thread->views, (uintptr_t)block);
     if (HG_UNLIKELY(!record)) return false;
     if (HG_LIKELY(hg_glance(&g_is_short_way_open))) {
-        size_t word = hg_real_size_word(block);
-        if (HG_UNLIKELY(hg_real_is_mmapped(word))) return false;
-        return hg_short_enter(thread, block, size, hg_real_usable_by(word), HG_LEDGER_USUAL_SHIFT,
-                              record, place, hg_peak_is_alone());
+        if (HG_UNLIKELY(hg_real_is_mmapped(hg_real_size_word(block)))) return false;
+        return hg_short_enter(thread, block, size, HG_LEDGER_USUAL_SHIFT, record, place,
+                              hg_peak_is_alone());
     }
-    if (!hg_glance(&g_is_other_way_open) || is_apart(thread, block, size)) return false;
-    return hg_short_enter(thread, block, size, hg_recorder_usable(thread, block),
-                          HG_LEDGER_OTHER_SHIFT, record, place, hg_peak_is_alone());
+    if (!hg_glance(&g_is_other_way_open)) return false;
+    return hg_short_enter(thread, block, size, HG_LEDGER_OTHER_SHIFT, record, place,
+                          hg_peak_is_alone());
 }
 
 void hg_recorder_allocated(struct hg_thread *thread, const struct hg_frame *frame, void *block,
@@ -110,13 +117,14 @@ void hg_recorder_allocated(struct hg_thread *thread, const struct hg_frame *fram
     uint64_t now = event_time(thread);
     struct hg_block entry = {size, hg_locate_site(thread, frame, now), hg_clock_birth(now)};
     struct hg_counters *line = hg_sites_line(&thread->counters, entry.site);
-    hg_recall_keep_line(&thread->recall, entry.site, line);
-    if (HG_LIKELY(line &&
+    bool apart = is_apart(thread, frame, block, size);
+    if (HG_LIKELY(!apart)) hg_recall_keep_line(&thread->recall, entry.site, line);
+    if (HG_LIKELY(!apart && line &&
                   entered_shortly(thread, block, size, (struct hg_place){line, entry.site}))) {
         after_event(thread, size, now);
         return;
     }
-    line = enter_block(thread, block, entry, now);
+    line = enter_block(thread, block, entry, apart, now);
     if (HG_UNLIKELY(!line)) return;
     hg_ledger_look_at(thread->views, (uintptr_t)block);
     arrive(thread, line, block, entry);
@@ -126,7 +134,8 @@ void hg_recorder_allocated_plainly(struct hg_thread *thread, const struct hg_fra
                                    void *block, size_t size) {
     hg_thread_become(thread, HG_THREAD_IN_RECORDER);
     bool is_done =
-        hg_mode() == HG_MODE_OTHER && hg_short_allocated_other(thread, frame, block, size);
+        hg_mode() == HG_MODE_OTHER &&
+        hg_short_arrive(thread, frame, block, size, HG_LEDGER_OTHER_SHIFT, hg_peak_is_alone());
     if (!is_done) hg_recorder_allocated(thread, frame, block, size);
 }
 
@@ -202,7 +211,8 @@ void hg_recorder_resized(struct hg_thread *thread, const struct hg_frame *frame,
     struct hg_block entry = {size, hg_locate_first(thread, frame, now), taken->block.birth};
     struct hg_counters *old = hg_sites_line(&thread->counters, taken->block.site);
     hg_store(&thread->last.block, 0); /* `from` may stay where it is */
-    struct hg_counters *line = old ? enter_block(thread, to, entry, now) : NULL;
+    bool apart = is_apart(thread, frame, to, size);
+    struct hg_counters *line = old ? enter_block(thread, to, entry, apart, now) : NULL;
     hg_recall_keep_line(&thread->recall, entry.site, line);
     if (HG_UNLIKELY(!old)) hg_threads_lose(thread, HG_LOSS_COUNTERS_FULL);
     if (HG_UNLIKELY(!line)) {
@@ -227,7 +237,8 @@ void hg_recorder_resized(struct hg_thread *thread, const struct hg_frame *frame,
 void hg_recorder_kept(struct hg_thread *thread, void *block, const struct hg_taken *taken) {
     struct hg_block replaced;
     hg_thread_become(thread, HG_THREAD_IN_RECORDER);
-    if (!put(thread, block, taken->block, &replaced)) {
+    bool apart = is_of_other_class(thread, block, taken->block.size);
+    if (!put(block, taken->block, apart, &replaced)) {
         hg_threads_lose(thread, HG_LOSS_LEDGER_FULL);
     }
 }

@@ -24,12 +24,18 @@
 #include "recorder.h"
 #include "sites.h"
 
-/* Enter a block of a stack whose place is known, at the clock's time. `usable` is what the allocator set
- * aside, `record` where it stands in the ledger, whose `shift` is a constant. False, here and below:
- * nothing was done. */
-HG_INLINE bool hg_short_enter(struct hg_thread *thread, void *block, size_t size, size_t usable,
-                              uint32_t shift, uint64_t *record, struct hg_place place,
-                              bool is_alone) {
+/* What the allocator set aside. Above glibc read anew by whoever wants it: no register to save for it. */
+HG_INLINE size_t hg_short_usable(struct hg_thread *thread, void *block, size_t size,
+                                 bool is_glibc) {
+    return is_glibc ? hg_real_usable_unmapped(hg_real_size_word(block))
+                    : hg_recorder_usable_by(thread, block, size);
+}
+
+/* Enter a block, that is not mmapped, of a stack whose place is known, at the clock's time. `record` is
+ * where it stands in the ledger, whose `shift` is a constant, and tells glibc from others. False, here and
+ * below: nothing was done. */
+HG_INLINE bool hg_short_enter(struct hg_thread *thread, void *block, size_t size, uint32_t shift,
+                              uint64_t *record, struct hg_place place, bool is_alone) {
     struct hg_counters *line = place.line;
     /* Blocks of no size do not raise the total, and may so end a rise: see hg_peak_before(). */
     uint64_t least = hg_ledger_least(shift) ? hg_ledger_least(shift) : 1;
@@ -43,6 +49,7 @@ HG_INLINE bool hg_short_enter(struct hg_thread *thread, void *block, size_t size
     hg_store(record, word);
     hg_peak_save(line);
     hg_sites_count(line, size);
+    size_t usable = hg_short_usable(thread, block, size, shift == HG_LEDGER_USUAL_SHIFT);
     hg_recorder_count_arrival(thread, size, usable, is_alone);
     if (!is_alone) hg_peak_move_own(thread, (int64_t)size);
     hg_recorder_remember(thread, block, word, line);
@@ -50,11 +57,13 @@ HG_INLINE bool hg_short_enter(struct hg_thread *thread, void *block, size_t size
     return true;
 }
 
-/* The real allocator returned `block` for `size` bytes. */
+/* The real allocator returned `block` for `size` bytes, or NULL, which is in no view. */
 HG_INLINE bool hg_short_arrive(struct hg_thread *thread, const struct hg_frame *frame, void *block,
-                               size_t size, size_t usable, uint32_t shift, bool is_alone) {
+                               size_t size, uint32_t shift, bool is_alone) {
+    bool is_glibc = shift == HG_LEDGER_USUAL_SHIFT;
     const struct hg_ledger_view *view = hg_ledger_view(thread->views, shift, (uintptr_t)block);
     if (HG_UNLIKELY(!hg_ledger_is_in_view(view, shift, (uintptr_t)block))) return false;
+    if (HG_UNLIKELY(is_glibc && hg_real_is_mmapped(hg_real_size_word(block)))) return false;
     uint64_t *record = hg_ledger_viewed(view, shift, (uintptr_t)block);
     /* A fresh block's is in no cache; meanwhile the stack is looked at. */
     __builtin_prefetch(record, 1);
@@ -68,75 +77,67 @@ HG_INLINE bool hg_short_arrive(struct hg_thread *thread, const struct hg_frame *
     hg_locate_check(thread, frame, place.site, thread->clock.now);
     hg_store(&thread->state, state);
 #endif
-    return hg_short_enter(thread, block, size, usable, shift, record, place, is_alone);
-}
-
-/* ... which is glibc. */
-HG_INLINE bool hg_short_allocated(struct hg_thread *thread, const struct hg_frame *frame,
-                                  void *block, size_t size, bool is_alone) {
-    size_t word = hg_real_size_word(block);
-    if (HG_UNLIKELY(hg_real_is_mmapped(word))) return false;
-    return hg_short_arrive(thread, frame, block, size, hg_real_usable_by(word),
-                           HG_LEDGER_USUAL_SHIFT, is_alone);
-}
-
-/* ... which is another. */
-HG_INLINE bool hg_short_allocated_other(struct hg_thread *thread, const struct hg_frame *frame,
-                                        void *block, size_t size) {
-    return hg_short_arrive(thread, frame, block, size, hg_recorder_usable_by(thread, block, size),
-                           HG_LEDGER_OTHER_SHIFT, hg_peak_is_alone());
+    return hg_short_enter(thread, block, size, shift, record, place, is_alone);
 }
 
 /* Note the lifetime of a block, told by its record, if it is nothing new to the line. */
 HG_INLINE bool hg_short_end_life(const struct hg_thread *thread, struct hg_counters *line,
                                  uint64_t word) {
     bool is_young = (word & HG_LEDGER_BIRTH_MASK) == thread->clock.birth;
-    if (HG_LIKELY(is_young && line->lifetime_bucket == 1)) return true;
+    if (HG_LIKELY(is_young && hg_load(&line->lifetime_bucket) == 1)) return true;
     uint64_t ticks =
         is_young ? 0 : hg_recorder_ticks_since(hg_ledger_unpack(word).birth, thread->clock.now);
     return hg_sites_end_life_quickly(line, hg_sites_bucket(ticks));
 }
 
-/* The line of a block that is about to be freed, by its record; NULL: there is none. If the block is
- * what the thread allocated last, `last` says so still; if only its address is, no longer. */
-HG_INLINE struct hg_counters *hg_short_line(struct hg_thread *thread, void *block, uint64_t word) {
-    struct hg_counters *line = hg_glance(&thread->last.line);
-    hg_in_order(); /* a signal handler that allocates changes the block, too */
-    if (hg_glance(&thread->last.block) == (uintptr_t)block) {
-        if (HG_LIKELY(hg_glance(&thread->last.identity) == word)) return line;
-        hg_store(&thread->last.block, 0);
-    }
-    return hg_sites_line_at(&thread->counters, (uint32_t)(word >> HG_LEDGER_SITE_SHIFT));
+/* Whether the block of this record is what the thread allocated last; if only its address is, nothing is
+ * known of the last block any more. */
+HG_INLINE bool hg_short_is_last(struct hg_thread *thread, void *block, uint64_t word) {
+    if (hg_glance(&thread->last.block) != (uintptr_t)block) return false;
+    if (HG_LIKELY(hg_glance(&thread->last.identity) == word)) return true;
+    hg_store(&thread->last.block, 0);
+    return false;
 }
 
-/* `block` is about to be given to the real free, by code at `pc`; `shift` is the ledger's, a constant,
- * and tells glibc from others. Alone, no peak must be under way: see hg_peak_falls(). */
-HG_INLINE bool hg_short_depart(struct hg_thread *thread, uintptr_t pc, void *block, uint32_t shift,
+/* Take a block of this line out of its record. */
+HG_INLINE void hg_short_leave(struct hg_thread *thread, struct hg_counters *line, void *block,
+                              uint64_t *record, uint64_t size, bool is_glibc, bool is_alone) {
+    hg_store(record, 0);
+    size_t usable = hg_short_usable(thread, block, size, is_glibc);
+    hg_peak_save(line);
+    hg_sites_remove(line, size);
+    hg_clock_serve(&thread->clock);
+    hg_recorder_count_departure(thread, size, usable, is_alone);
+    if (!is_alone) hg_peak_move_own(thread, -(int64_t)size);
+}
+
+/* `block` is about to be given to the real free. NULL is in no view, and what the loader allocated not in
+ * the shadow. Alone, no peak must be under way: see hg_peak_falls(). */
+HG_INLINE bool hg_short_depart(struct hg_thread *thread, void *block, uint32_t shift,
                                bool is_alone) {
+    bool is_glibc = shift == HG_LEDGER_USUAL_SHIFT;
     const struct hg_ledger_view *view = hg_ledger_view(thread->views, shift, (uintptr_t)block);
     if (HG_UNLIKELY(!hg_ledger_is_in_view(view, shift, (uintptr_t)block))) return false;
     uint64_t *record = hg_ledger_viewed(view, shift, (uintptr_t)block), word = hg_glance(record);
-    if (HG_UNLIKELY(!word || hg_modules_is_loader(pc))) return false;
-    if (HG_UNLIKELY(!hg_clock_serves(&thread->clock))) return false;
-    bool is_glibc = shift == HG_LEDGER_USUAL_SHIFT;
+    if (HG_UNLIKELY(!word || !hg_clock_serves(&thread->clock))) return false;
     if (HG_UNLIKELY(!is_glibc && !hg_ledger_is_at(shift, (uintptr_t)block, word))) return false;
     if (HG_UNLIKELY(is_glibc && hg_real_is_mmapped(hg_real_size_word(block)))) return false;
     uint64_t size = word & (HG_LEDGER_SMALL_LIMIT - 1);
     bool may_fall = is_alone || (hg_peak_is_own(thread, -(int64_t)size) && hg_peak_may_fall());
     if (HG_UNLIKELY(!may_fall)) return false;
-    struct hg_counters *line = hg_short_line(thread, block, word);
-    if (HG_UNLIKELY(!line || !hg_short_end_life(thread, line, word))) return false;
-    hg_store(record, 0);
-    /* Read anew: no register to save for it. */
-    size_t usable = is_glibc ? hg_real_usable_unmapped(hg_real_size_word(block))
-                             : hg_recorder_usable_by(thread, block, size);
-    hg_peak_save(line);
-    hg_sites_remove(line, size);
-    hg_clock_serve(&thread->clock);
-    if (hg_glance(&thread->last.block) == (uintptr_t)block)
+
+    struct hg_counters *line = hg_glance(&thread->last.line);
+    hg_in_order(); /* a signal handler that allocates changes the block, too */
+    if (hg_short_is_last(thread, block, word)) {
+        /* Young: the line is forgotten when the clock goes on. */
+        if (HG_UNLIKELY(!line || !hg_sites_end_life_quickly(line, 0))) return false;
         hg_recorder_count_temporary(thread, line);
-    hg_recorder_count_departure(thread, size, usable, is_alone);
-    if (!is_alone) hg_peak_move_own(thread, -(int64_t)size);
+        hg_short_leave(thread, line, block, record, size, is_glibc, is_alone);
+        return true;
+    }
+    line = hg_sites_line_at(&thread->counters, (uint32_t)(word >> HG_LEDGER_SITE_SHIFT));
+    if (HG_UNLIKELY(!line || !hg_short_end_life(thread, line, word))) return false;
+    hg_short_leave(thread, line, block, record, size, is_glibc, is_alone);
     return true;
 }
 

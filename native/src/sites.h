@@ -95,7 +95,7 @@ HG_INLINE void hg_sites_remove(struct hg_counters *line, uint64_t size) {
 
 /* Note a lifetime that is nothing new to the line. False: nothing was done. */
 HG_INLINE bool hg_sites_end_life_quickly(struct hg_counters *line, uint32_t bucket) {
-    if (HG_LIKELY(line->lifetime_bucket == bucket + 1)) return true;
+    if (HG_LIKELY(hg_load(&line->lifetime_bucket) == bucket + 1)) return true;
     if (!line->lifetime_histogram) return false;
     hg_sites_tally(line->lifetime_histogram, bucket);
     return true;

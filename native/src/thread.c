@@ -138,6 +138,7 @@ static struct hg_thread *new_slot(void) {
     struct hg_thread *slot = hg_sys_map_wiped(sizeof *slot);
     if (!slot) return NULL;
     slot->generation = hg_load(&g_modules_generation); /* it remembers nothing that is older */
+    hg_ledger_look_away(slot->views);
     slot->shard_number = hand_out(&g_header->shards, HG_MAX_SHARDS);
     if (slot->shard_number != UINT32_MAX &&
         hg_sites_start_shard(&slot->counters, slot->shard_number) &&

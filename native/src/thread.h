@@ -32,8 +32,8 @@ enum hg_thread_state {
 /* What a thread allocated last, to know a temporary block when it is freed. */
 struct hg_last {
     uintptr_t block;
-    uint64_t identity; /* the address may be another block's by now: see recorder.c */
-    struct hg_counters *line;
+    uint64_t identity;        /* the address may be another block's by now: see recorder.c */
+    struct hg_counters *line; /* NULL: blocks that are born now are younger */
 };
 
 struct hg_thread {

@@ -12,6 +12,9 @@ from harness.names import site_name
 from harness.programs import program
 from harness.running import under_heapglass
 from heapglass.model import HeapSource, Pseudo
+from heapglass.recording.file import RecordingFile
+from heapglass.recording.image import Image
+from heapglass.recording.ledger import read_large
 from heapglass.symbols.naming import names_of
 
 CHAINS = {
@@ -81,6 +84,21 @@ def test_libraries_that_shared_an_address_keep_their_names(
             size = row.counters["bytes"] / row.counters["allocations"]
             assert size == pytest.approx(11 if "one" in name else 22, rel=0.01)
     assert seen == {"site_twin_one", "site_twin_two"}
+
+
+def test_what_the_loader_allocates_is_freed_the_general_way(bench: Bench) -> None:
+    """Only that looks whether a library is gone, so the short way must not find such blocks."""
+    again = program("dlopen_again")
+    recording = bench.compare(again.argv(again.cases[0])).recording
+    blocks, found = recording.blocks(), 0
+    with RecordingFile(recording.name) as file:
+        apart = set(read_large(Image(file)).address.tolist())
+    for address, site in zip(blocks.address.tolist(), blocks.site.tolist(), strict=True):
+        module = recording.stack(site).frames[0].module
+        if module is not None and "ld-linux" in recording.modules[module].path:
+            assert address in apart
+            found += 1
+    assert found > 2
 
 
 def test_a_coroutine_has_its_own_stack(bench: Bench) -> None:

@@ -171,6 +171,28 @@ static void unloading(void) {
     g_loader_start = g_loader_size = 0;
 }
 
+static bool is_in_shadow(uintptr_t address) {
+    const uint64_t *record = hg_ledger_find(address);
+    return record && *record;
+}
+
+/* The short way of a free finds its blocks in the shadow, and does not ask who calls. */
+static void the_loaders_blocks_stand_apart(void) {
+    struct hg_thread *thread = begin_events(5);
+    g_loader_start = 0x900000;
+    g_loader_size = 0x10000;
+    for (uint32_t i = 0; i < 3; i++) {
+        allocate(thread, 0x401000, 0x50000, 8);
+        allocate(thread, 0x900010, 0x50040, 8);
+        CHECK(is_in_shadow(0x50000));
+        CHECK(!is_in_shadow(0x50040));
+        CHECK(release(thread, 0x900010, 0x50040));
+        CHECK(release(thread, 0x401000, 0x50000));
+    }
+    CHECK_EQUAL(thread->record->temporary, 3);
+    g_loader_start = g_loader_size = 0;
+}
+
 /* A thread's reading of the clock may be older than a block it frees; a life is never negative. */
 static void never_dies_before_birth(void) {
     struct reader reader;
@@ -349,6 +371,7 @@ int main(void) {
     RUN(depth_limit);
     RUN(temporaries);
     RUN(unloading);
+    RUN(the_loaders_blocks_stand_apart);
     RUN(never_dies_before_birth);
     RUN(full_tables);
     RUN(full_realloc);
