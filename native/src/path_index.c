@@ -83,7 +83,7 @@ static __attribute__((noinline)) struct table *next_table(struct table *table) {
 }
 
 /* The newest table, which is made when the one before fills up; NULL when all are full. */
-static struct table *newest(void) {
+HG_INLINE struct table *newest(void) {
     struct table *table = &g_index.tables[hg_load_acquire(&g_index.count) - 1];
     bool has_room = hg_load(&table->filled) <= hg_load(&table->mask) / 8 * 5;
     return HG_LIKELY(has_room) ? table : next_table(table);
@@ -129,7 +129,7 @@ static struct found find(uint64_t hash) {
     return found;
 }
 
-static void give_site(struct slot *slot, uint32_t site) {
+HG_INLINE void give_site(struct slot *slot, uint32_t site) {
     uint64_t seen = hg_load_acquire(&slot->value);
     while (site && !read_value(seen).site) {
         if (hg_swap(&slot->value, &seen, seen | (uint64_t)site << 32)) return;
