@@ -10,14 +10,21 @@ if TYPE_CHECKING:
     from heapglass.recording.file import RecordingFile
 
 
+_AGAIN = "copy it once more from where it was made"
+
+
 def read_header(file: RecordingFile) -> schema.Header:
     """The header as it stands now, checked."""
     size = file.status.st_size
     page = file.read(0, min(size, schema.PAGE))
+    if not page:
+        raise RecordingError(f"{file.path} is empty: nothing was recorded in it")
     if page[:8] != schema.MAGIC.to_bytes(8, "little"):
         raise RecordingError(f"{file.path} is not a heapglass recording")
     if len(page) < schema.PAGE:
-        raise RecordingError(f"{file.path} is cut short: its header is incomplete")
+        raise RecordingError(
+            f"{file.path} is cut short: {size} bytes are not even its header; {_AGAIN}"
+        )
     header = schema.Header(page)
     _check_version(file, header)
     _check_space(file, header, size)
@@ -42,7 +49,9 @@ def _check_space(file: RecordingFile, header: schema.Header, size: int) -> None:
     if used < schema.STEP or used % schema.STEP:
         raise file.damaged(f"it claims to use {used} bytes")
     if used > size:
-        raise RecordingError(f"{file.path} is cut short: {size} of {used} bytes are there")
+        raise RecordingError(
+            f"{file.path} is cut short: {size} of {used} bytes are there; {_AGAIN}"
+        )
 
 
 # What a correct target can have written there.
