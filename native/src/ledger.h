@@ -157,8 +157,8 @@ HG_INLINE void hg_ledger_look_at(struct hg_ledger_view *views, uintptr_t address
     uint64_t *record = hg_ledger_find_by(shift, address);
     if (!record) return;
     struct hg_ledger_view *view = &views[hg_ledger_place(number)];
-    hg_store(&view->number,
-             HG_LEDGER_NO_PART); /* at no instant one part's number with another's records */
+    /* At no instant one part's number with another's records. */
+    hg_store(&view->number, HG_LEDGER_NO_PART);
     hg_in_order();
     hg_store(&view->records, record - (address >> shift & (HG_LEDGER_PART_RECORDS - 1)));
     hg_in_order();

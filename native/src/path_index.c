@@ -74,7 +74,7 @@ static bool add_table(uint32_t number) {
 
 /* The next table after one that fills up. Without a next one it goes on with this, but not to the end:
  * searches in a full table would not end either. NULL: no room. */
-static __attribute__((noinline)) struct table *next_table(struct table *table) {
+static HG_NOINLINE struct table *next_table(struct table *table) {
     if (add_table((uint32_t)(table - g_index.tables) + 1)) {
         return &g_index.tables[hg_load_acquire(&g_index.count) - 1];
     }

@@ -118,7 +118,9 @@ void hg_recorder_allocated(struct hg_thread *thread, const struct hg_frame *fram
     struct hg_block entry = {size, hg_locate_site(thread, frame, now), hg_clock_birth(now)};
     struct hg_counters *line = hg_sites_line(&thread->counters, entry.site);
     bool apart = is_apart(thread, frame, block, size);
-    if (HG_LIKELY(!apart)) hg_recall_keep_line(&thread->recall, entry.site, line);
+    /* What is remembered takes the short way. */
+    if (HG_LIKELY(!hg_modules_is_loader(frame->pc)))
+        hg_recall_keep_line(&thread->recall, entry.site, line);
     if (HG_LIKELY(!apart && line &&
                   entered_shortly(thread, block, size, (struct hg_place){line, entry.site}))) {
         after_event(thread, size, now);

@@ -47,6 +47,14 @@ def test_as_the_witness_saw_it(bench: Bench, name: str) -> None:
     assert bench.witnessed(program(name).argv(), setting) == []
 
 
+def test_aligned_blocks_are_recalled(bench: Bench) -> None:
+    """They stand apart from others of jemalloc's; their stacks need no walk for that."""
+    setting = under_heapglass()
+    setting = replace(setting, preload=[*setting.preload, ALLOCATORS["jemalloc"]])
+    recording = bench.compare(program("aligned").argv(), setting).recording
+    assert recording.recorder.stats["walks"] < 50
+
+
 @pytest.mark.parametrize("allocator", ALLOCATORS)
 def test_linked(bench: Bench, allocator: str) -> None:
     path = compiled(SOURCES / "peak.c", ALLOCATORS[allocator])
