@@ -24,7 +24,7 @@ from pathlib import Path
 from suite import builds, callgrind, machine
 from suite.measure import Command
 from suite.places import BENCH, BUILD, LIBRARY
-from suite.tools import EXACT, PAUSED, SAMPLED, Tool
+from suite.tools import EXACT, JEMALLOC, PAUSED, SAMPLED, Tool, is_installed
 
 BASELINE = BENCH / "instructions.json"
 MARGIN = 0.05
@@ -34,11 +34,13 @@ SLACK = 2.0  # instructions: threads take turns at other moments in each run
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way through the recorder: a workload's arguments for so many operations, in a mode."""
+    """One way through the recorder: a workload's arguments for so many operations, in a mode, above
+    the C library's allocator or another one, that is plain's, too."""
 
     arguments: Callable[[int], list[str]]
     operations: int = 20_000
     mode: Tool = EXACT
+    allocator: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +51,8 @@ class Taken:
     files: Mapping[str, float]
 
 
-def pairs(depth: int, mode: Tool = EXACT, program: str = "pairs") -> Way:
-    return Way(lambda n: [program, str(depth), str(n), "1"], mode=mode)
+def pairs(depth: int, mode: Tool = EXACT, program: str = "pairs", allocator: str = "") -> Way:
+    return Way(lambda n: [program, str(depth), str(n), "1"], mode=mode, allocator=allocator)
 
 
 def growing(depth: int) -> Way:
@@ -75,16 +77,19 @@ WAYS = {
     "private windows, 2 threads": Way(private_windows, 40_960),
     "malloc+free, depth 15, sampled": pairs(15, SAMPLED),
     "malloc+free, depth 15, paused": pairs(15, PAUSED),
+    "above jemalloc, depth 15": pairs(15, allocator=JEMALLOC),
+    "above jemalloc, depth 15, sampled": pairs(15, SAMPLED, allocator=JEMALLOC),
 }
 
 
 def measure(way: Way, library: Path, directory: Path) -> Taken:
     ours = dict(way.mode.apply(Command([]), library, directory).env) | {
-        "LD_PRELOAD": f"{builds.UNDISTURBED} {library}",
+        "LD_PRELOAD": f"{builds.UNDISTURBED} {library} {way.allocator}",
         "HEAPGLASS_SNAPSHOT": "0",
     }
+    bare = {"LD_PRELOAD": way.allocator} if way.allocator else {}
     under, plain = (
-        [run(way, times, env, library.name, directory) for times in (1, 2)] for env in (ours, {})
+        [run(way, times, env, library.name, directory) for times in (1, 2)] for env in (ours, bare)
     )
     per = way.operations
     files = {
@@ -141,8 +146,8 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--write", action="store_true", help="write the baseline")
     parser.add_argument("--library", type=Path, default=LIBRARY, help="another libheapglass.so")
     options = parser.parse_args(argv)
-    if not shutil.which("valgrind"):
-        sys.exit("valgrind is needed (bench/run.py --install)")
+    if not shutil.which("valgrind") or not is_installed(JEMALLOC):
+        sys.exit("valgrind and jemalloc are needed (bench/run.py --install)")
     if not options.library.exists():
         sys.exit(f"{options.library} is not built: make -C native")
     builds.build_all()

@@ -14,6 +14,11 @@ from .places import BUILD
 LIBRARIES = Path("/usr/lib")
 
 
+def is_installed(name: str) -> bool:
+    """Whether there is a library of this name."""
+    return any(LIBRARIES.glob(f"*/{name}")) or any(LIBRARIES.glob(name))
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
     """How a command becomes that command under the tool. In the strings, {library} is heapglass's,
@@ -47,7 +52,7 @@ class Tool:
         if self.option and f"{self.option}\0".encode() not in library.read_bytes():
             return False
         if self.preload and "{library}" not in self.preload:
-            return any(LIBRARIES.glob(f"*/{self.preload}")) or any(LIBRARIES.glob(self.preload))
+            return is_installed(self.preload)
         return not self.before or shutil.which(self.before[0]) is not None
 
 

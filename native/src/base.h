@@ -57,7 +57,18 @@
                          : "cc");                             \
         is_below_zero;                                        \
     })
+/* As hg_swap(), of a word that this thread alone writes, but for its handlers. */
+#define hg_swap_own(p, expected, v)                                           \
+    ({                                                                        \
+        bool is_swapped;                                                      \
+        __asm__ volatile("cmpxchgq %3, %0"                                    \
+                         : "+m"(*(p)), "+a"(*(expected)), "=@ccz"(is_swapped) \
+                         : "r"(v)                                             \
+                         : "cc");                                             \
+        is_swapped;                                                           \
+    })
 #else
+#define hg_swap_own(p, expected, v) hg_swap((p), (expected), (v))
 #define hg_add_at_once(p, v) hg_add_shared((p), (v))
 #define hg_subtract_at_once(p, v) (hg_add_shared((p), -(int64_t)(v)) < (int64_t)(v))
 #endif

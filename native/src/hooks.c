@@ -1,32 +1,55 @@
 /* The exported allocator functions: enter, the real call, one report, leave. Nothing else.
  *
- * Each is a jump: to a function that is the hook proper, in its place, or, unless every event is
- * recorded, to one in light.c. (As one function it would save the registers of all.) Asking for its
+ * Each is a jump: to a function that is the hook proper, in its place, or in other modes than exact
+ * recording to one elsewhere. (As one function it would save the registers of all.) Asking for its
  * frame address makes a hook keep a frame pointer; behind it lie the caller's registers, so our own
  * frames never need unwinding. */
 #include <errno.h>
 #include <stddef.h>
 
+#include "careful.h"
 #include "light_way.h"
 #include "mode.h"
 #include "real.h"
 #include "release.h"
 #include "short_way.h"
+#include "told.h"
+#include "watched.h"
 
-/* The exported function `name`, the head of its hook proper, what that is among several threads, and
- * above other allocators than glibc's. While recording is paused an allocation is a jump to the real
- * one; what is freed may have been recorded before. */
-#define HOOK(type, name, shared, other, parameters, arguments, is_passed_on)        \
-    static HG_NOINLINE type exact_##name parameters;                                \
-    HG_EXPORT type name parameters {                                                \
-        uint32_t mode = hg_mode();                                                  \
-        if (HG_LIKELY(mode == HG_MODE_EXACT)) return exact_##name arguments;        \
-        if (mode == HG_MODE_SAMPLED) return hg_light_##name arguments;              \
-        if (mode == HG_MODE_SHARED) return shared arguments;                        \
-        if (mode == HG_MODE_OTHER) return other arguments;                          \
-        if (mode == HG_MODE_PAUSED && (is_passed_on)) return g_real.name arguments; \
-        return hg_other_##name arguments;                                           \
-    }                                                                               \
+/* What an allocation is while nothing is recorded. */
+#define PASS_ON(type, name, parameters, arguments) \
+    static HG_NOINLINE type pass_on_##name parameters { return g_real.name arguments; }
+
+PASS_ON(void *, malloc, (size_t size), (size))
+PASS_ON(void *, calloc, (size_t count, size_t size), (count, size))
+PASS_ON(void *, aligned_alloc, (size_t alignment, size_t size), (alignment, size))
+PASS_ON(void *, memalign, (size_t alignment, size_t size), (alignment, size))
+PASS_ON(void *, valloc, (size_t size), (size))
+PASS_ON(void *, pvalloc, (size_t size), (size))
+PASS_ON(int, posix_memalign, (void **out, size_t alignment, size_t size), (out, alignment, size))
+
+/* What a hook is in the modes in which hooks differ. */
+#define WAYS(unstarted, paused, off, shared, other, crowded, careful, told)                \
+    [HG_MODE_UNSTARTED] = (unstarted), [HG_MODE_PAUSED] = (paused), [HG_MODE_OFF] = (off), \
+    [HG_MODE_SHARED] = (shared), [HG_MODE_OTHER] = (other), [HG_MODE_CROWDED] = (crowded), \
+    [HG_MODE_CAREFUL] = (careful), [HG_MODE_TOLD] = (told)
+#define ALLOCATING_WAYS(name, ...) \
+    WAYS(hg_watched_##name, pass_on_##name, pass_on_##name, __VA_ARGS__)
+
+/* The exported function `name`, and the head of its hook proper. The modes that most programs are in, with
+ * one thread, are asked for; the others are places in a table. */
+#define HOOK(type, name, parameters, arguments, ...)                                              \
+    static HG_NOINLINE type exact_##name parameters;                                              \
+    static type(*const name##_by_mode[HG_MODE_WORDS])                                             \
+        parameters = {[HG_MODE_EXACT] = exact_##name,        [HG_MODE_SAMPLED] = hg_light_##name, \
+                      [HG_MODE_THOROUGH] = hg_slow_##name,   [HG_MODE_GENERAL] = hg_slow_##name,  \
+                      [HG_MODE_WATCHED] = hg_watched_##name, __VA_ARGS__};                        \
+    HG_EXPORT type name parameters {                                                              \
+        uint32_t mode = hg_mode();                                                                \
+        if (HG_LIKELY(mode == HG_MODE_EXACT)) return exact_##name arguments;                      \
+        if (mode == HG_MODE_SAMPLED) return hg_light_##name arguments;                            \
+        return name##_by_mode[mode] arguments;                                                    \
+    }                                                                                             \
     static type exact_##name parameters
 
 /* An allocating hook: `call` gives the block or NULL, `bytes` is what was asked for. */
@@ -103,7 +126,9 @@ static HG_NOINLINE void *shared_malloc(size_t size) {
     return record(g_real.malloc(size), size, FRAME(), false);
 }
 
-HOOK(void *, malloc, shared_malloc, other_malloc, (size_t size), (size), true) {
+HOOK(void *, malloc, (size_t size), (size),
+     ALLOCATING_WAYS(malloc, shared_malloc, other_malloc, hg_crowd_malloc, hg_careful_malloc,
+                     hg_told_malloc)) {
     return record(g_real.malloc(size), size, FRAME(), true);
 }
 
@@ -120,8 +145,9 @@ static HG_NOINLINE void *shared_calloc(size_t count, size_t size) {
     return record(g_real.calloc(count, size), bytes, FRAME(), false);
 }
 
-HOOK(void *, calloc, shared_calloc, other_calloc, (size_t count, size_t size), (count, size),
-     true) {
+HOOK(void *, calloc, (size_t count, size_t size), (count, size),
+     ALLOCATING_WAYS(calloc, shared_calloc, other_calloc, hg_crowd_calloc, hg_careful_calloc,
+                     hg_told_calloc)) {
     size_t bytes = count * size;
     return record(g_real.calloc(count, size), bytes, FRAME(), true);
 }
@@ -197,7 +223,9 @@ static HG_NOINLINE void shared_free(void *block) {
 
 static HG_NOINLINE void free_from_peak(void *block);
 
-HOOK(void, free, shared_free, other_free, (void *block), (block), hg_light_is_unknown(block)) {
+HOOK(void, free, (void *block), (block),
+     WAYS(hg_slow_free, hg_paused_free, hg_off_free, shared_free, other_free, hg_crowd_free,
+          hg_careful_free, hg_told_free)) {
     struct hg_thread *thread = tls_thread;
     if (HG_UNLIKELY(!hg_recorder_is_ready(thread))) free_generally(block);
     else if (hg_peak_falls(thread->record)) free_from_peak(block);
@@ -214,30 +242,36 @@ static HG_NOINLINE void free_from_peak(void *block) {
     exact_free(block);
 }
 
-HOOK(void *, aligned_alloc, exact_aligned_alloc, exact_aligned_alloc,
-     (size_t alignment, size_t size), (alignment, size), true) {
+/* Aligned blocks are rare: what tells them apart is no way of its own. */
+#define ALIGNING_WAYS(name)                                                               \
+    ALLOCATING_WAYS(name, exact_##name, exact_##name, hg_crowd_##name, hg_careful_##name, \
+                    hg_careful_##name)
+
+HOOK(void *, aligned_alloc, (size_t alignment, size_t size), (alignment, size),
+     ALIGNING_WAYS(aligned_alloc)) {
     const struct hg_frame *frame = FRAME();
     ALLOCATE(g_real.aligned_alloc(alignment, size), size);
 }
 
-HOOK(void *, memalign, exact_memalign, exact_memalign, (size_t alignment, size_t size),
-     (alignment, size), true) {
+HOOK(void *, memalign, (size_t alignment, size_t size), (alignment, size),
+     ALIGNING_WAYS(memalign)) {
     const struct hg_frame *frame = FRAME();
     ALLOCATE(g_real.memalign(alignment, size), size);
 }
 
-HOOK(void *, valloc, exact_valloc, exact_valloc, (size_t size), (size), true) {
+HOOK(void *, valloc, (size_t size), (size), ALIGNING_WAYS(valloc)) {
     const struct hg_frame *frame = FRAME();
     ALLOCATE(g_real.valloc(size), size);
 }
 
-HOOK(void *, pvalloc, exact_pvalloc, exact_pvalloc, (size_t size), (size), true) {
+HOOK(void *, pvalloc, (size_t size), (size), ALIGNING_WAYS(pvalloc)) {
     const struct hg_frame *frame = FRAME();
     ALLOCATE(g_real.pvalloc(size), size);
 }
 
-HOOK(int, posix_memalign, exact_posix_memalign, exact_posix_memalign,
-     (void **out, size_t alignment, size_t size), (out, alignment, size), true) {
+HOOK(int, posix_memalign, (void **out, size_t alignment, size_t size), (out, alignment, size),
+     ALLOCATING_WAYS(posix_memalign, exact_posix_memalign, exact_posix_memalign,
+                     hg_light_posix_memalign, hg_slow_posix_memalign, hg_slow_posix_memalign)) {
     const struct hg_frame *frame = FRAME();
     struct hg_thread *thread = hg_recorder_enter(frame, true);
     int result = g_real.posix_memalign(out, alignment, size);
@@ -251,10 +285,7 @@ HOOK(int, posix_memalign, exact_posix_memalign, exact_posix_memalign,
 HG_INLINE void free_any(void *block) {
     uint32_t mode = hg_mode();
     if (HG_LIKELY(mode == HG_MODE_EXACT)) exact_free(block);
-    else if (mode == HG_MODE_SHARED) shared_free(block);
-    else if (mode == HG_MODE_OTHER) other_free(block);
-    else if (mode == HG_MODE_SAMPLED) hg_light_free(block);
-    else hg_other_free(block); /* paused too */
+    else free_by_mode[mode](block);
 }
 
 HG_EXPORT void cfree(void *block) { free_any(block); }
@@ -319,8 +350,9 @@ static void *reallocate(void *from, size_t size, const struct hg_frame *frame) {
     return HG_LIKELY(size) ? resize(from, size, frame) : resize_to_zero(from, frame);
 }
 
-HOOK(void *, realloc, exact_realloc, exact_realloc, (void *from, size_t size), (from, size),
-     hg_light_is_unknown(from)) {
+HOOK(void *, realloc, (void *from, size_t size), (from, size),
+     WAYS(hg_watched_realloc, hg_paused_realloc, hg_off_realloc, exact_realloc, exact_realloc,
+          hg_light_realloc, hg_slow_realloc, hg_slow_realloc)) {
     const struct hg_frame *frame = FRAME();
     void *to = reallocate(from, size, frame);
     KEEP_FRAME();

@@ -209,7 +209,7 @@ static void start(void) {
     hg_say_start();
     bool wanted = g_was_recording ? g_options.follow : hg_options_read();
     bool is_light = g_options.sample_shift || g_options.budget_ppm;
-    if (wanted && is_light && !g_was_recording) hg_real_learn_words(); /* the loader's lock, too */
+    if (wanted && is_light && !g_was_recording) hg_real_learn_taken(); /* the loader's lock, too */
     if (wanted && !is_privileged()) {
         hg_sys_start_maps();
         if (!have_gate() || !hg_mode_prepare())

@@ -7,6 +7,7 @@
 #include "filter.h"
 #include "light.h"
 #include "real.h"
+#include "slow.h"
 
 /* Whether the block must go through the slow door: the countdown has ended. That of a thread never
  * seen always has, so whoever gets past this has a record. */
@@ -40,6 +41,12 @@ HG_LIGHT_ALLOCATE(aligned_alloc, (size_t alignment, size_t size), (alignment, si
 HG_LIGHT_ALLOCATE(memalign, (size_t alignment, size_t size), (alignment, size), size)
 HG_LIGHT_ALLOCATE(valloc, (size_t size), (size), size)
 HG_LIGHT_ALLOCATE(pvalloc, (size_t size), (size), size)
+
+/* Whether a block is known, or none of the allocator's, after the filter found something. */
+HG_INLINE bool hg_light_is_known_closely(void *block) {
+    if (!block || hg_real_is_arena(block) || hg_filter_counts_finely(block)) return true;
+    return hg_load(&g_filter.has_shadow);
+}
 
 /* What both forms of free do when the block is not known. */
 HG_INLINE void hg_light_free_unknown(struct hg_thread *thread, void *block, bool is_alone) {

@@ -17,7 +17,7 @@ static struct {
     struct hg_table changes;
     uint32_t normal;         /* the word when it is not PAUSED */
     bool filter_was_touched; /* by this process or an ancestor */
-    bool is_crowded, is_shared;
+    bool is_crowded, looks_closer, is_shared;
 } g_modes;
 
 bool hg_mode_prepare(void) { return hg_sys_wipe_on_fork(&g_mode, sizeof g_mode) >= 0; }
@@ -90,7 +90,7 @@ void hg_mode_watch(enum hg_watcher watcher, bool is_wanted) {
 static uint32_t word_for(uint32_t shift) {
     if (!hg_mode_is_light()) return exact_word();
     if (!shift) return HG_MODE_THOROUGH;
-    if (g_real.given) return HG_MODE_TOLD;
+    if (g_real.taken && !hg_load(&g_modes.looks_closer)) return HG_MODE_TOLD;
     if (!g_real_has_size_word) return HG_MODE_CAREFUL;
     return hg_load(&g_modes.is_crowded) ? HG_MODE_CROWDED : HG_MODE_SAMPLED;
 }
@@ -110,7 +110,7 @@ bool hg_mode_start(void) {
     if (is_light) g_header->flags |= HG_FLAG_USABLE;
     g_header->budget_ppm = g_options.budget_ppm;
     g_header->mode = HG_MODE_EXACT;
-    g_modes.is_crowded = g_modes.is_shared = false;
+    g_modes.is_crowded = g_modes.looks_closer = g_modes.is_shared = false;
     hg_sampler_start(g_options.seed);
     hg_sampler_use(g_options.sample_shift);
     hg_tally_start();
@@ -142,6 +142,12 @@ static void replace(uint32_t from, uint32_t to) {
 void hg_mode_crowd(void) {
     hg_store(&g_modes.is_crowded, true);
     replace(HG_MODE_SAMPLED, HG_MODE_CROWDED);
+}
+
+void hg_mode_look_closer(void) {
+    hg_store(&g_modes.looks_closer, true);
+    replace(HG_MODE_TOLD, HG_MODE_CAREFUL);
+    hg_mode_crowd(); /* whose frees look, too */
 }
 
 void hg_mode_share(void) {

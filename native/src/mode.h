@@ -11,15 +11,16 @@
 /* What a hook finds. Beyond enum hg_mode, in whose place it stands: */
 enum hg_mode_word {
     HG_MODE_UNSTARTED = 0,
-    HG_MODE_THOROUGH = 4, /* exact or sampled, each event through the slow door: see light.h */
+    HG_MODE_THOROUGH = 4, /* exact or sampled, each event through the slow door: see slow.h */
     HG_MODE_OFF = 5,
-    HG_MODE_CAREFUL = 7,  /* sampled, above an allocator that may call itself through us */
     HG_MODE_CROWDED = 6,  /* sampled, where there is more to mind than one thread's samples */
+    HG_MODE_CAREFUL = 7,  /* sampled, above an allocator that may call itself through us */
     HG_MODE_OTHER = 8,    /* exact, by the short way of other allocators than glibc's */
     HG_MODE_GENERAL = 9,  /* exact, but no event may take a short way */
-    HG_MODE_SHARED = 11,  /* exact, by the short way of glibc, among several threads */
     HG_MODE_WATCHED = 10, /* someone is told of each call: see watched.h */
-    HG_MODE_TOLD = 12,    /* as CAREFUL; the allocator tells the sizes of blocks by itself */
+    HG_MODE_SHARED = 11,  /* exact, by the short way of glibc, among several threads */
+    HG_MODE_TOLD = 12,    /* sampled, above an allocator that tells the sizes of blocks by itself */
+    HG_MODE_WORDS = 13,
 };
 
 /* Who wants to be told of each call, with its name: bits of one word. */
@@ -64,9 +65,11 @@ void hg_mode_begin(bool is_recording);
  * was measured to cost. During a pause: from its end on. */
 void hg_mode_change(uint32_t shift, enum hg_change_reason reason, uint32_t cost_ppm);
 
-/* There is a second thread, or a block that was recorded exactly, or an old loader: from now on sampling
- * minds that. */
+/* There is a second thread: from now on sampling minds that. */
 void hg_mode_crowd(void);
+/* There is a block that was recorded exactly, or an old loader, whose frees only who calls them tells: from
+ * now on sampling looks for them. */
+void hg_mode_look_closer(void);
 
 /* There is a second thread: from now on exact recording minds that. */
 void hg_mode_share(void);

@@ -9,29 +9,30 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
-#include "light.h"
 #include "mode.h"
 #include "release.h"
+#include "slow.h"
+#include "told.h"
 #include "watched.h"
 
 typedef void *(*function)();
 
 /* X(name, parameters, arguments): what allocates, ... */
 #define NEWS(X)                                                                              \
-    X(_Znwm, (size_t size), (size), g_real.malloc(size), report_plain)                       \
-    X(_Znam, (size_t size), (size), g_real.malloc(size), report_plain)                       \
+    X(_Znwm, (size_t size), (size), g_real.malloc(size), plain)                              \
+    X(_Znam, (size_t size), (size), g_real.malloc(size), plain)                              \
     X(_ZnwmRKSt9nothrow_t, (size_t size, const void *tag), (size, tag), g_real.malloc(size), \
-      report_plain)                                                                          \
+      plain)                                                                                 \
     X(_ZnamRKSt9nothrow_t, (size_t size, const void *tag), (size, tag), g_real.malloc(size), \
-      report_plain)                                                                          \
+      plain)                                                                                 \
     X(_ZnwmSt11align_val_t, (size_t size, size_t align), (size, align),                      \
-      g_real.memalign(align, size), hg_light_report)                                         \
+      g_real.memalign(align, size), aligned)                                                 \
     X(_ZnamSt11align_val_t, (size_t size, size_t align), (size, align),                      \
-      g_real.memalign(align, size), hg_light_report)                                         \
+      g_real.memalign(align, size), aligned)                                                 \
     X(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *tag),      \
-      (size, align, tag), g_real.memalign(align, size), hg_light_report)                     \
+      (size, align, tag), g_real.memalign(align, size), aligned)                             \
     X(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *tag),      \
-      (size, align, tag), g_real.memalign(align, size), hg_light_report)
+      (size, align, tag), g_real.memalign(align, size), aligned)
 
 /* ... and what frees. */
 #define DELETES(X)                                                                            \
@@ -94,27 +95,48 @@ __attribute__((constructor)) static void look_up(void) {
 /* Without any C++ runtime to hand on to, memory still has to come from somewhere. */
 HG_INLINE bool is_ours(uint32_t number) { return hg_load(&g_are_allocators) || !next(number); }
 
+/* A block that is no sample, where that is all there is to know; else NULL. */
+HG_INLINE void *get_plain(uint32_t mode, size_t size) {
+    return mode == HG_MODE_TOLD ? hg_told_get(size) : NULL;
+}
+
+HG_INLINE void *get_aligned(uint32_t mode, size_t size) {
+    (void)mode, (void)size;
+    return NULL;
+}
+
 static void report_plain(struct hg_thread *thread, const struct hg_frame *frame, void *block,
                          size_t size) {
     if (!thread || !block || hg_mode() != HG_MODE_OTHER) {
-        hg_light_report(thread, frame, block, size);
+        hg_slow_report(thread, frame, block, size);
         return;
     }
     hg_recorder_allocated_plainly(thread, frame, block, size);
     hg_recorder_leave(thread);
 }
 
+static void report_aligned(struct hg_thread *thread, const struct hg_frame *frame, void *block,
+                           size_t size) {
+    hg_slow_report(thread, frame, block, size);
+}
+
+HG_INLINE bool is_released(uint32_t mode, void *block) {
+    return mode == HG_MODE_TOLD && hg_told_release(block);
+}
+
 /* Each is a jump: on to the runtime's, or to a function that is the hook proper, in its place. */
-#define NEW(name, parameters, arguments, call, report)                                \
+#define NEW(name, parameters, arguments, call, kind)                                  \
     static HG_NOINLINE void *own##name parameters {                                   \
         const struct hg_frame *frame = FRAME();                                       \
         uint32_t mode = hg_mode();                                                    \
         bool is_paused = mode == HG_MODE_PAUSED;                                      \
+        void *block = get_##kind(mode, size);                                         \
+        if (block) return block;                                                      \
         struct hg_thread *thread = is_paused ? NULL : hg_recorder_enter(frame, true); \
-        void *block = call;                                                           \
+        block = call;                                                                 \
         if (mode == HG_MODE_WATCHED && block)                                         \
             hg_watched_report(thread, frame, HG_CALL_MALLOC, block, size);            \
-        else report(thread, frame, block, size);                                      \
+        else report_##kind(thread, frame, block, size);                               \
         if (block || !next(NUMBER_##name)) return block;                              \
         return ((void *(*)parameters)next(NUMBER_##name))arguments;                   \
     }                                                                                 \
@@ -126,8 +148,10 @@ static void report_plain(struct hg_thread *thread, const struct hg_frame *frame,
 #define DELETE(name, parameters, arguments)                                 \
     static HG_NOINLINE void own##name(void *block) {                        \
         const struct hg_frame *frame = FRAME();                             \
-        if (hg_mode() == HG_MODE_WATCHED) hg_watched_release(block, frame); \
-        else hg_light_release(block, frame);                                \
+        uint32_t mode = hg_mode();                                          \
+        if (is_released(mode, block)) return;                               \
+        if (mode == HG_MODE_WATCHED) hg_watched_release(block, frame);      \
+        else hg_slow_release(block, frame);                                 \
         KEEP_FRAME();                                                       \
     }                                                                       \
     HG_EXPORT void name parameters {                                        \

@@ -259,34 +259,25 @@ static int find_local_part(struct dl_phdr_info *info, size_t size, void *found) 
 
 typedef int control(const char *, void *, size_t *, void *, size_t);
 
-static uintptr_t ask_word(control *ask, const char *name) {
-    uintptr_t word = 0;
-    size_t length = sizeof word;
-    return ask(name, &word, &length, NULL, 0) == 0 ? word : 0;
-}
-
-static bool do_words_count(const uint64_t *given, const uint64_t *taken) {
-    uint64_t before = hg_load(given);
+static bool counts_frees(const uint64_t *word) {
     void *block = g_real.malloc(1);
     size_t usable = block ? g_real.usable_size(block) : 0;
-    bool is_given = hg_load(given) - before == usable;
-    before = hg_load(taken);
+    uint64_t before = hg_load(word);
     g_real.free(block);
-    return usable && is_given && hg_load(taken) - before == usable;
+    return usable && hg_load(word) - before == usable;
 }
 
 /* What is part of an object that was loaded with the program is at the same place in all threads. */
-void hg_real_learn_words(void) {
+void hg_real_learn_taken(void) {
     if (!is_jemalloc()) return;
     control *ask = (control *)dlsym(RTLD_NEXT, "mallctl");
     struct local_part part = {0};
     if (!ask || !dl_iterate_phdr(find_local_part, &part) || !part.start) return;
-    uintptr_t given = ask_word(ask, "thread.allocatedp"), pointer = hg_thread_pointer();
-    uintptr_t taken = ask_word(ask, "thread.deallocatedp");
-    if (given - part.start >= part.size || taken - part.start >= part.size) return;
-    if (!do_words_count((const uint64_t *)given, (const uint64_t *)taken)) return;
-    g_real.given = given - pointer;
-    g_real.taken = taken - pointer;
+    uintptr_t word = 0;
+    size_t length = sizeof word;
+    if (ask("thread.deallocatedp", &word, &length, NULL, 0) != 0) return;
+    if (word - part.start >= part.size || !counts_frees((const uint64_t *)word)) return;
+    g_real.taken = word - hg_thread_pointer();
 }
 
 uintptr_t hg_real_base(void) { return (uintptr_t)g_allocator.base; }

@@ -15,7 +15,7 @@ struct hg_real {
     void *(*realloc)(void *, size_t);
     void (*free)(void *);
     size_t (*usable_size)(void *);
-    uintptr_t given, taken; /* see hg_real_word() */
+    uintptr_t taken; /* see hg_real_taken() */
     int (*posix_memalign)(void **, size_t, size_t);
     void *(*aligned_alloc)(size_t, size_t);
     void *(*memalign)(size_t, size_t);
@@ -91,16 +91,14 @@ HG_INLINE size_t hg_real_class(size_t size) {
 /* Learn them, once the allocator can be called. */
 void hg_real_learn_classes(void);
 
-/* jemalloc counts for each thread the bytes it ever set aside (`given`), and took back (`taken`): in
- * thread-local words, which lie at the same distances from every thread's pointer. The difference that a
- * call makes is its block's size, for two loads. 0: not known. */
-HG_INLINE uint64_t hg_real_word(uintptr_t at) {
-    return *(const uint64_t *)(hg_thread_pointer() + at);
-}
+/* jemalloc counts for each thread the bytes it ever took back, in a thread-local word that lies at the same
+ * distance from every thread's pointer, `taken`. The difference that a free makes is its block's size, for
+ * two loads. 0: it is not known where. */
+HG_INLINE uint64_t hg_real_taken(void) { return hg_thread_word(g_real.taken); }
 
-/* Learn where they are, once the allocator can be called. jemalloc sets up what it answers questions
- * with, some 140 KB: only where recording is light. */
-void hg_real_learn_words(void);
+/* Learn where it is, once the allocator can be called. jemalloc sets up what it answers questions with, some
+ * 140 KB: only where recording is light. */
+void hg_real_learn_taken(void);
 
 /* Bytes the allocator set aside for a live block. */
 HG_INLINE size_t hg_real_usable(void *block) {

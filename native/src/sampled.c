@@ -111,7 +111,7 @@ static void leave(struct hg_thread *thread, void *address, const struct hg_block
 static void see_shadow(void) {
     if (HG_LIKELY(hg_load(&g_filter.has_shadow))) return;
     hg_filter_see_shadow();
-    hg_mode_crowd();
+    hg_mode_look_closer();
 }
 
 /* Sampled blocks stand in the open table: a shadow of the heap for so few would be mostly empty. */

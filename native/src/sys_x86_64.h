@@ -23,4 +23,11 @@ HG_INLINE uintptr_t hg_thread_pointer(void) {
     return tp;
 }
 
+/* What stands so far from it. */
+HG_INLINE uint64_t hg_thread_word(uintptr_t distance) {
+    uint64_t word;
+    __asm__ volatile("movq %%fs:(%1), %0" : "=r"(word) : "r"(distance) : "memory");
+    return word;
+}
+
 #endif

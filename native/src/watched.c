@@ -1,9 +1,9 @@
 #include "watched.h"
 
-#include "light.h"
 #include "log.h"
 #include "mode.h"
 #include "release.h"
+#include "slow.h"
 #include "statistics.h"
 #include "trace.h"
 
@@ -45,7 +45,7 @@ void hg_watched_report(struct hg_thread *thread, const struct hg_frame *frame, e
                        void *block, size_t size) {
     /* The first call of a process comes here, too, as it may begin the log. */
     if (!hg_mode_watchers()) {
-        hg_light_report(thread, frame, block, size);
+        hg_slow_report(thread, frame, block, size);
         return;
     }
     if (is_allocators(thread, frame)) return;
@@ -53,7 +53,7 @@ void hg_watched_report(struct hg_thread *thread, const struct hg_frame *frame, e
     struct hg_event event = {.call = call, .thread = thread, .frame = frame, .size = size};
     event.got = got(thread, block, size);
     tell(&event);
-    hg_light_report(thread, frame, block, size);
+    hg_slow_report(thread, frame, block, size);
 }
 
 /* ---- hooks ----------------------------------------------------------------------------------------- */
@@ -87,12 +87,12 @@ void hg_watched_release(void *block, const struct hg_frame *frame) {
     struct hg_thread *thread = hg_recorder_enter(frame, false);
     struct hg_event event = {.call = HG_CALL_FREE, .thread = thread, .frame = frame};
     struct hg_taken taken = {{0}, 0};
-    if (thread && block) taken = hg_light_take(thread, block);
+    if (thread && block) taken = hg_slow_take(thread, block);
     else if (thread) hg_thread_become(thread, HG_THREAD_IN_RECORDER);
     event.old.number = block ? 0 : hg_event_number();
     if (block) event.old = gone(thread, block, &taken);
     if (!is_allocators(thread, frame)) tell(&event);
-    if (thread && block) hg_light_freed(thread, frame, block, &taken);
+    if (thread && block) hg_slow_freed(thread, frame, block, &taken);
     if (thread) hg_thread_become(thread, HG_THREAD_IN_ALLOCATOR);
     if (block) g_real.free(block);
     if (thread) hg_recorder_leave(thread);
@@ -113,7 +113,7 @@ static void *resize(void *from, size_t size, const struct hg_frame *frame) {
     struct hg_thread *thread = hg_recorder_enter(frame, true);
     struct hg_event event = {.thread = thread, .frame = frame, .size = size};
     struct hg_taken taken = {{0}, 0};
-    if (thread) taken = hg_light_take(thread, from);
+    if (thread) taken = hg_slow_take(thread, from);
     event.old = gone(thread, from, &taken);
     if (thread) hg_thread_become(thread, HG_THREAD_IN_ALLOCATOR);
     void *to = g_real.realloc(from, size);
@@ -124,7 +124,7 @@ static void *resize(void *from, size_t size, const struct hg_frame *frame) {
         event.old.block = NULL; /* it failed: all is as it was */
     if (!is_allocators(thread, frame)) tell(&event);
     if (!thread) return to;
-    hg_light_resized(thread, frame, from, &taken, to, size);
+    hg_slow_resized(thread, frame, from, &taken, to, size);
     hg_recorder_leave(thread);
     return to;
 }

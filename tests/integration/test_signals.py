@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from harness.allocators import allocators
 from harness.bench import Bench
 from harness.consistency import contradictions
 from harness.counters import Counters, Key, by_name
 from harness.programs import program
 from harness.running import Setting, under_heapglass
-from heapglass.model import HeapSource, LossKind
+from heapglass.model import HeapSource, LossKind, Totals
 
 
 def on_safe_allocator() -> Setting:
@@ -50,9 +51,12 @@ def test_a_handler_may_jump_out_of_the_recorder(bench: Bench) -> None:
 SHORT = 400  # instructions that a malloc and a free may take together if both go the short way
 
 
-def struck(bench: Bench, what: str, handler: str, every: int) -> list[HeapSource]:
+def struck(
+    bench: Bench, what: str, handler: str, every: int, setting: Setting | None = None
+) -> list[HeapSource]:
     """The recordings of the children, in their order; the last one is not struck."""
-    run = bench.record(program("signal_steps").argv((what, handler, str(every))))
+    argv = program("signal_steps").argv((what, handler, str(every)))
+    run = bench.record(argv, setting or under_heapglass())
     assert (run.outcome.status, run.outcome.stderr) == (0, b""), run.outcome
     children = [r for r in run.recordings if "site_warm" in by_name(r)]
     assert len(children) == int(run.outcome.stdout)
@@ -124,3 +128,40 @@ def test_a_handler_that_jumps_leaves_no_half_made_memory(
         for path, least, more in zip(("path_one", "path_two"), before, during, strict=True):
             made = sites[path]["allocations"] - least - 10
             assert 0 <= made <= more, (recording.name, path, made)
+
+
+WARM, WARM_USABLE = (
+    10,
+    16,
+)  # bytes of the blocks of site_warm, of which no child makes as many as another
+
+
+def beyond_warming(totals: Totals) -> tuple[int, int, int]:
+    """Blocks left, bytes asked for and usable bytes freed, whatever the number of those blocks."""
+    return (
+        totals.allocations - totals.frees,
+        totals.bytes_allocated - WARM * totals.allocations,
+        totals.bytes_freed - WARM_USABLE * totals.frees,
+    )
+
+
+@pytest.mark.parametrize(
+    ("handler", "change"),
+    [("allocate", (0, 30 - WARM, 32 - WARM_USABLE)), ("free", (-1, 0, 48 - WARM_USABLE))],
+)
+def test_sampled_above_jemalloc_totals_are_exact_whenever_a_signal_comes(
+    bench: Bench, handler: str, change: tuple[int, int, int]
+) -> None:
+    """A free is counted by what it adds to jemalloc's own count, and so are those that a handler
+    makes meanwhile. Struck outside of jemalloc only: that may not be entered twice."""
+    setting = under_heapglass()
+    setting = replace(
+        setting,
+        preload=[*setting.preload, allocators()["jemalloc"]],
+        environment={**setting.environment, "HEAPGLASS_SAMPLE": "16k", "HEAPGLASS_SEED": "7"},
+    )
+    *children, undisturbed = struck(bench, "known", handler, 1, setting)
+    assert len(children) > 50
+    blocks, bytes_asked, usable = beyond_warming(undisturbed.totals)
+    expected = (blocks + change[0], bytes_asked + change[1], usable + change[2])
+    assert {beyond_warming(child.totals) for child in children} == {expected}

@@ -1,0 +1,21 @@
+/* The hooks while blocks are sampled above an allocator that tells how large its blocks are: jemalloc, by
+ * its classes and by its own count of what it took back (see real.h). They are in the place of those in
+ * hooks.c, which jump here.
+ *
+ * What is told is true whoever calls in between, a signal handler or the allocator itself: so no thread is
+ * marked as inside the allocator, and every call counts. */
+#ifndef HG_TOLD_H
+#define HG_TOLD_H
+
+#include "base.h"
+
+void *hg_told_malloc(size_t size);
+void *hg_told_calloc(size_t number, size_t size);
+void hg_told_free(void *block);
+
+/* For hooks elsewhere: the same, as long as there is nothing special about the block. NULL, or false: there
+ * is, and nothing was done. */
+void *hg_told_get(size_t size);
+bool hg_told_release(void *block);
+
+#endif
