@@ -50,9 +50,11 @@ static inline uint64_t hg_rule_plain(const struct hg_row *row) {
     bool fits = (by_bp || (row->cfa_register == HG_RSP && row->cfa_value > 0)) &&
                 (narrow ? hg_rule_put_bytes : hg_rule_put_offset)(row->cfa_value, &rule);
     /* The walk checks only that the CFA is above rsp. A slot between the base register and the CFA
-     * is then above rsp too, or, by a wrong rbp, at most these few bytes below it. */
+     * is then above rsp too, or, by a wrong rbp, at most these few bytes below it. Where a function has
+     * popped rbp and is about to return, it still counts as saved in the word below rsp. */
     int32_t farthest =
         by_bp && row->cfa_value > HG_RULE_BP_REACH ? HG_RULE_BP_REACH : row->cfa_value;
+    if (!by_bp) farthest += 8;
     if (bp.kind == HG_CFI_OFFSET) {
         fits = fits && -bp.value <= farthest && hg_rule_put_slot(-bp.value, &rule);
     } else {

@@ -15,8 +15,8 @@
 #define TRAP_FLAG 0x100
 
 static volatile int g_sink;
-static volatile sig_atomic_t g_stepping;
-static uint64_t g_in_loader, g_in_vdso;
+static volatile sig_atomic_t g_stepping, g_is_framed;
+static uint64_t g_in_loader, g_in_vdso, g_slow_framed;
 static uintptr_t g_vdso_start, g_vdso_end;
 
 static void on_step(int number, siginfo_t *info, void *raw) {
@@ -25,7 +25,9 @@ static void on_step(int number, siginfo_t *info, void *raw) {
     uintptr_t pc = (uintptr_t)registers[REG_RIP];
     g_in_loader += hg_modules_is_loader(pc);
     g_in_vdso += pc - g_vdso_start < g_vdso_end - g_vdso_start;
+    uint64_t slow = tls_walker.stats[HG_STAT_SLOW_WALKS];
     check("step");
+    if (g_is_framed) g_slow_framed += tls_walker.stats[HG_STAT_SLOW_WALKS] - slow;
     if (!g_stepping) registers[REG_EFL] &= ~TRAP_FLAG;
 }
 
@@ -88,7 +90,10 @@ KEEP static void library_calls(void) {
 KEEP static void everything(void) {
     start_stepping();
     g_sink = saves_registers(1, 2, 3, 4);
-    g_sink += recursive(3) + framed(4);
+    g_sink += recursive(3);
+    g_is_framed = 1;
+    g_sink += framed(4);
+    g_is_framed = 0;
     int values[3] = {1, 2, 3};
     g_sink += shrink_wrapped(NULL, 3) + shrink_wrapped(values, 3);
     if (__builtin_cpu_supports("avx2")) g_sink += realigned(1, 2) + realigned(3, 4);
@@ -111,5 +116,8 @@ int main(void) {
            (unsigned long)g_in_loader, (unsigned long)g_in_vdso, (unsigned long)slow);
     EXPECT(g_compared > 1000 && g_in_vdso > 10 && g_in_loader > 100 && slow > 0, "steps taken: %lu",
            (unsigned long)g_compared);
+    /* A timer that strikes at a `ret` again and again must not make each walk a slow one. */
+    EXPECT(g_slow_framed == 0, "slow walks in a function with a frame pointer: %lu",
+           (unsigned long)g_slow_framed);
     return report("steps");
 }
