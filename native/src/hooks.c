@@ -29,10 +29,10 @@ PASS_ON(void *, pvalloc, (size_t size), (size))
 PASS_ON(int, posix_memalign, (void **out, size_t alignment, size_t size), (out, alignment, size))
 
 /* What a hook is in the modes in which hooks differ. */
-#define WAYS(unstarted, paused, off, shared, other, crowded, careful, told)                \
+#define WAYS(unstarted, paused, off, shared, classed, other, crowded, careful, told)       \
     [HG_MODE_UNSTARTED] = (unstarted), [HG_MODE_PAUSED] = (paused), [HG_MODE_OFF] = (off), \
-    [HG_MODE_SHARED] = (shared), [HG_MODE_OTHER] = (other), [HG_MODE_CROWDED] = (crowded), \
-    [HG_MODE_CAREFUL] = (careful), [HG_MODE_TOLD] = (told)
+    [HG_MODE_SHARED] = (shared), [HG_MODE_CLASSED] = (classed), [HG_MODE_OTHER] = (other), \
+    [HG_MODE_CROWDED] = (crowded), [HG_MODE_CAREFUL] = (careful), [HG_MODE_TOLD] = (told)
 #define ALLOCATING_WAYS(name, ...) \
     WAYS(hg_watched_##name, pass_on_##name, pass_on_##name, __VA_ARGS__)
 
@@ -78,13 +78,17 @@ static HG_NOINLINE void *record_generally(void *block, size_t size) {
     return block;
 }
 
+HG_INLINE void *record_of(struct hg_thread *thread, void *block, size_t size,
+                          const struct hg_frame *frame, enum hg_short_kind kind, bool is_alone) {
+    __asm__("" : "+r"(frame)); /* one register for it, not a new copy at every use */
+    if (HG_LIKELY(hg_short_arrive(thread, frame, block, size, kind, is_alone))) return block;
+    return record_generally(block, size);
+}
+
 HG_INLINE void *record(void *block, size_t size, const struct hg_frame *frame, bool is_alone) {
     struct hg_thread *thread = tls_thread;
-    __asm__("" : "+r"(frame)); /* one register for it, not a new copy at every use */
-    if (HG_LIKELY(hg_recorder_is_ready(thread)) &&
-        HG_LIKELY(hg_short_arrive(thread, frame, block, size, HG_LEDGER_USUAL_SHIFT, is_alone)))
-        return block;
-    return record_generally(block, size);
+    if (HG_UNLIKELY(!hg_recorder_is_ready(thread))) return record_generally(block, size);
+    return record_of(thread, block, size, frame, HG_SHORT_GLIBC, is_alone);
 }
 
 /* Other allocators may call us while they work. */
@@ -106,8 +110,8 @@ HG_INLINE void *record_other(struct hg_thread *thread, void *block, size_t size,
                              const struct hg_frame *frame) {
     if (HG_LIKELY(block != NULL)) {
         hg_thread_be(thread, HG_THREAD_IN_RECORDER, hg_frame_sp(frame));
-        if (HG_UNLIKELY(!hg_short_arrive(thread, frame, block, size, HG_LEDGER_OTHER_SHIFT,
-                                         hg_peak_is_alone())))
+        if (HG_UNLIKELY(
+                !hg_short_arrive(thread, frame, block, size, HG_SHORT_ASKED, hg_peak_is_alone())))
             return record_entered(block, size);
     }
     hg_recorder_leave(thread);
@@ -126,9 +130,18 @@ static HG_NOINLINE void *shared_malloc(size_t size) {
     return record(g_real.malloc(size), size, FRAME(), false);
 }
 
+/* Above jemalloc what comes in between is an event like any other, too; but for what it sets up when a
+ * thread first calls it. */
+static HG_NOINLINE void *classed_malloc(size_t size) {
+    struct hg_thread *thread = tls_thread;
+    if (HG_UNLIKELY(!hg_recorder_is_ready(thread))) return hg_slow_malloc(size);
+    void *block = g_real.malloc(size);
+    return record_of(thread, block, size, FRAME(), HG_SHORT_CLASSED, hg_peak_is_alone());
+}
+
 HOOK(void *, malloc, (size_t size), (size),
-     ALLOCATING_WAYS(malloc, shared_malloc, other_malloc, hg_crowd_malloc, hg_careful_malloc,
-                     hg_told_malloc)) {
+     ALLOCATING_WAYS(malloc, shared_malloc, classed_malloc, other_malloc, hg_crowd_malloc,
+                     hg_careful_malloc, hg_told_malloc)) {
     return record(g_real.malloc(size), size, FRAME(), true);
 }
 
@@ -140,14 +153,22 @@ static HG_NOINLINE void *other_calloc(size_t count, size_t size) {
     return record_other(thread, g_real.calloc(count, size), bytes, frame);
 }
 
+static HG_NOINLINE void *classed_calloc(size_t count, size_t size) {
+    struct hg_thread *thread = tls_thread;
+    if (HG_UNLIKELY(!hg_recorder_is_ready(thread))) return hg_slow_calloc(count, size);
+    size_t bytes = count * size;
+    void *block = g_real.calloc(count, size);
+    return record_of(thread, block, bytes, FRAME(), HG_SHORT_CLASSED, hg_peak_is_alone());
+}
+
 static HG_NOINLINE void *shared_calloc(size_t count, size_t size) {
     size_t bytes = count * size;
     return record(g_real.calloc(count, size), bytes, FRAME(), false);
 }
 
 HOOK(void *, calloc, (size_t count, size_t size), (count, size),
-     ALLOCATING_WAYS(calloc, shared_calloc, other_calloc, hg_crowd_calloc, hg_careful_calloc,
-                     hg_told_calloc)) {
+     ALLOCATING_WAYS(calloc, shared_calloc, classed_calloc, other_calloc, hg_crowd_calloc,
+                     hg_careful_calloc, hg_told_calloc)) {
     size_t bytes = count * size;
     return record(g_real.calloc(count, size), bytes, FRAME(), true);
 }
@@ -171,7 +192,7 @@ HG_INLINE bool departs_other(struct hg_thread *thread, const struct hg_frame *fr
     bool is_alone = hg_peak_is_alone();
     hg_thread_be(thread, HG_THREAD_IN_RECORDER, hg_frame_sp(frame));
     if (is_alone && hg_peak_falls(thread->record)) hg_peak_note(thread);
-    return hg_short_depart(thread, block, HG_LEDGER_OTHER_SHIFT, is_alone);
+    return hg_short_depart(thread, block, HG_SHORT_ASKED, is_alone);
 }
 
 void hg_release(void *block, const struct hg_frame *frame) {
@@ -179,7 +200,7 @@ void hg_release(void *block, const struct hg_frame *frame) {
     struct hg_thread *thread = hg_recorder_enter(frame, false);
     if (!thread) {
         release_unknown(block);
-    } else if (hg_mode() == HG_MODE_OTHER && departs_other(thread, frame, block)) {
+    } else if (hg_mode_is_other(hg_mode()) && departs_other(thread, frame, block)) {
         hg_thread_be(thread, HG_THREAD_IN_ALLOCATOR, hg_frame_sp(frame));
         g_real.free(block);
         hg_recorder_leave(thread);
@@ -209,43 +230,41 @@ static HG_NOINLINE void other_free(void *block) {
 }
 
 /* Of the hook that it is inlined into. */
-HG_INLINE void free_shortly(struct hg_thread *thread, void *block, bool is_alone) {
-    if (HG_LIKELY(hg_short_depart(thread, block, HG_LEDGER_USUAL_SHIFT, is_alone)))
-        g_real.free(block);
+HG_INLINE void free_shortly(struct hg_thread *thread, void *block, enum hg_short_kind kind,
+                            bool is_alone) {
+    if (HG_LIKELY(hg_short_depart(thread, block, kind, is_alone))) g_real.free(block);
     else free_generally(block);
 }
 
 static HG_NOINLINE void shared_free(void *block) {
     struct hg_thread *thread = tls_thread;
-    if (HG_LIKELY(hg_recorder_is_ready(thread))) free_shortly(thread, block, false);
+    if (HG_LIKELY(hg_recorder_is_ready(thread))) free_shortly(thread, block, HG_SHORT_GLIBC, false);
     else free_generally(block);
 }
 
 static HG_NOINLINE void free_from_peak(void *block);
 
+static HG_NOINLINE void classed_free(void *block) {
+    struct hg_thread *thread = tls_thread;
+    bool is_alone = hg_peak_is_alone();
+    if (HG_UNLIKELY(!hg_recorder_is_ready(thread))) free_generally(block);
+    else if (is_alone && hg_peak_falls(thread->record)) free_from_peak(block);
+    else free_shortly(thread, block, HG_SHORT_CLASSED, is_alone);
+}
+
 HOOK(void, free, (void *block), (block),
-     WAYS(hg_slow_free, hg_paused_free, hg_off_free, shared_free, other_free, hg_crowd_free,
-          hg_careful_free, hg_told_free)) {
+     WAYS(hg_slow_free, hg_paused_free, hg_off_free, shared_free, classed_free, other_free,
+          hg_crowd_free, hg_careful_free, hg_told_free)) {
     struct hg_thread *thread = tls_thread;
     if (HG_UNLIKELY(!hg_recorder_is_ready(thread))) free_generally(block);
     else if (hg_peak_falls(thread->record)) free_from_peak(block);
-    else free_shortly(thread, block, true);
-}
-
-/* The total is about to fall from a peak that is not noted, as it does at each free while a program
- * grows. */
-static HG_NOINLINE void free_from_peak(void *block) {
-    struct hg_thread *thread = tls_thread;
-    hg_thread_be(thread, HG_THREAD_IN_RECORDER, hg_frame_sp(FRAME()));
-    hg_peak_note(thread);
-    hg_recorder_leave(thread);
-    exact_free(block);
+    else free_shortly(thread, block, HG_SHORT_GLIBC, true);
 }
 
 /* Aligned blocks are rare: what tells them apart is no way of its own. */
-#define ALIGNING_WAYS(name)                                                               \
-    ALLOCATING_WAYS(name, exact_##name, exact_##name, hg_crowd_##name, hg_careful_##name, \
-                    hg_careful_##name)
+#define ALIGNING_WAYS(name)                                                          \
+    ALLOCATING_WAYS(name, exact_##name, exact_##name, exact_##name, hg_crowd_##name, \
+                    hg_careful_##name, hg_careful_##name)
 
 HOOK(void *, aligned_alloc, (size_t alignment, size_t size), (alignment, size),
      ALIGNING_WAYS(aligned_alloc)) {
@@ -271,7 +290,8 @@ HOOK(void *, pvalloc, (size_t size), (size), ALIGNING_WAYS(pvalloc)) {
 
 HOOK(int, posix_memalign, (void **out, size_t alignment, size_t size), (out, alignment, size),
      ALLOCATING_WAYS(posix_memalign, exact_posix_memalign, exact_posix_memalign,
-                     hg_light_posix_memalign, hg_slow_posix_memalign, hg_slow_posix_memalign)) {
+                     exact_posix_memalign, hg_light_posix_memalign, hg_slow_posix_memalign,
+                     hg_slow_posix_memalign)) {
     const struct hg_frame *frame = FRAME();
     struct hg_thread *thread = hg_recorder_enter(frame, true);
     int result = g_real.posix_memalign(out, alignment, size);
@@ -281,23 +301,33 @@ HOOK(int, posix_memalign, (void **out, size_t alignment, size_t size), (out, ali
     return result;
 }
 
-/* The others have nothing to add to it; each is a jump there. */
-HG_INLINE void free_any(void *block) {
+/* The other exported functions that free have nothing to add to it; each is a jump there. */
+void hg_free(void *block) {
     uint32_t mode = hg_mode();
     if (HG_LIKELY(mode == HG_MODE_EXACT)) exact_free(block);
     else free_by_mode[mode](block);
 }
 
-HG_EXPORT void cfree(void *block) { free_any(block); }
+/* The total is about to fall from a peak that is not noted, as it does at each free while a program
+ * grows. */
+static HG_NOINLINE void free_from_peak(void *block) {
+    struct hg_thread *thread = tls_thread;
+    hg_thread_be(thread, HG_THREAD_IN_RECORDER, hg_frame_sp(FRAME()));
+    hg_peak_note(thread);
+    hg_recorder_leave(thread);
+    hg_free(block);
+}
+
+HG_EXPORT void cfree(void *block) { hg_free(block); }
 
 HG_EXPORT void free_sized(void *block, size_t size) {
     (void)size;
-    free_any(block);
+    hg_free(block);
 }
 
 HG_EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size) {
     (void)alignment, (void)size;
-    free_any(block);
+    hg_free(block);
 }
 
 /* realloc and reallocarray after their special cases: `from` and `size` are not zero. */
@@ -352,7 +382,7 @@ static void *reallocate(void *from, size_t size, const struct hg_frame *frame) {
 
 HOOK(void *, realloc, (void *from, size_t size), (from, size),
      WAYS(hg_watched_realloc, hg_paused_realloc, hg_off_realloc, exact_realloc, exact_realloc,
-          hg_light_realloc, hg_slow_realloc, hg_slow_realloc)) {
+          exact_realloc, hg_light_realloc, hg_slow_realloc, hg_slow_realloc)) {
     const struct hg_frame *frame = FRAME();
     void *to = reallocate(from, size, frame);
     KEEP_FRAME();

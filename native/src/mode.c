@@ -54,7 +54,8 @@ static void note(uint32_t word, enum hg_change_reason reason, uint32_t cost_ppm)
 static uint32_t exact_word(void) {
     if (hg_load(&g_is_short_way_open))
         return hg_load(&g_modes.is_shared) ? HG_MODE_SHARED : HG_MODE_EXACT;
-    return hg_load(&g_is_other_way_open) ? HG_MODE_OTHER : HG_MODE_GENERAL;
+    if (!hg_load(&g_is_other_way_open)) return HG_MODE_GENERAL;
+    return g_real_is_classed ? HG_MODE_CLASSED : HG_MODE_OTHER;
 }
 
 static uint32_t word_now(void) {
@@ -159,6 +160,7 @@ void hg_mode_generalise(void) {
     replace(HG_MODE_EXACT, HG_MODE_GENERAL);
     replace(HG_MODE_SHARED, HG_MODE_GENERAL);
     replace(HG_MODE_OTHER, HG_MODE_GENERAL);
+    replace(HG_MODE_CLASSED, HG_MODE_GENERAL);
 }
 
 void hg_mode_change(uint32_t shift, enum hg_change_reason reason, uint32_t cost_ppm) {

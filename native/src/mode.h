@@ -20,7 +20,8 @@ enum hg_mode_word {
     HG_MODE_WATCHED = 10, /* someone is told of each call: see watched.h */
     HG_MODE_SHARED = 11,  /* exact, by the short way of glibc, among several threads */
     HG_MODE_TOLD = 12,    /* sampled, above an allocator that tells the sizes of blocks by itself */
-    HG_MODE_WORDS = 13,
+    HG_MODE_CLASSED = 13, /* as OTHER, above an allocator whose classes are known */
+    HG_MODE_WORDS = 14,
 };
 
 /* Who wants to be told of each call, with its name: bits of one word. */
@@ -44,9 +45,14 @@ HG_INLINE uint32_t hg_mode_beneath(void) { return hg_glance(&g_mode.beneath); }
 
 HG_INLINE uint32_t hg_mode_watchers(void) { return hg_glance(&g_mode.watchers); }
 
+/* Whether events take a short way above another allocator than glibc's. */
+HG_INLINE bool hg_mode_is_other(uint32_t word) {
+    return word == HG_MODE_OTHER || word == HG_MODE_CLASSED;
+}
+
 HG_INLINE bool hg_mode_is_exact(uint32_t word) {
-    return word == HG_MODE_EXACT || word == HG_MODE_SHARED || word == HG_MODE_OTHER ||
-           word == HG_MODE_GENERAL;
+    return word == HG_MODE_EXACT || word == HG_MODE_SHARED || word == HG_MODE_GENERAL ||
+           hg_mode_is_other(word);
 }
 
 /* Whether the recording counts what is live in usable bytes and takes the light hooks: it samples,

@@ -107,7 +107,7 @@ HG_INLINE void *get_aligned(uint32_t mode, size_t size) {
 
 static void report_plain(struct hg_thread *thread, const struct hg_frame *frame, void *block,
                          size_t size) {
-    if (!thread || !block || hg_mode() != HG_MODE_OTHER) {
+    if (!thread || !block || !hg_mode_is_other(hg_mode())) {
         hg_slow_report(thread, frame, block, size);
         return;
     }
@@ -118,10 +118,6 @@ static void report_plain(struct hg_thread *thread, const struct hg_frame *frame,
 static void report_aligned(struct hg_thread *thread, const struct hg_frame *frame, void *block,
                            size_t size) {
     hg_slow_report(thread, frame, block, size);
-}
-
-HG_INLINE bool is_released(uint32_t mode, void *block) {
-    return mode == HG_MODE_TOLD && hg_told_release(block);
 }
 
 /* Each is a jump: on to the runtime's, or to a function that is the hook proper, in its place. */
@@ -146,16 +142,8 @@ HG_INLINE bool is_released(uint32_t mode, void *block) {
     }
 
 #define DELETE(name, parameters, arguments)                                 \
-    static HG_NOINLINE void own##name(void *block) {                        \
-        const struct hg_frame *frame = FRAME();                             \
-        uint32_t mode = hg_mode();                                          \
-        if (is_released(mode, block)) return;                               \
-        if (mode == HG_MODE_WATCHED) hg_watched_release(block, frame);      \
-        else hg_slow_release(block, frame);                                 \
-        KEEP_FRAME();                                                       \
-    }                                                                       \
     HG_EXPORT void name parameters {                                        \
-        if (HG_UNLIKELY(is_ours(NUMBER_##name))) own##name(block);          \
+        if (HG_UNLIKELY(is_ours(NUMBER_##name))) hg_free(block);            \
         else ((void(*) parameters)(void *)g_next[NUMBER_##name]) arguments; \
     }
 

@@ -214,6 +214,7 @@ void hg_real_resolve(void) {
 }
 
 uint16_t g_real_classes[HG_REAL_CLASSED / 8 + 1];
+bool g_real_is_classed;
 
 static bool is_jemalloc(void) {
     static const char name[] = "libjemalloc";
@@ -231,10 +232,12 @@ void hg_real_learn_classes(void) {
     if (!is_jemalloc()) return;
     size_t (*would_be)(size_t, int) = (size_t (*)(size_t, int))dlsym(RTLD_NEXT, "nallocx");
     if (!would_be) return;
+    g_real_is_classed = true;
     for (size_t i = 1; i <= HG_REAL_CLASSED / 8; i++) {
         size_t usable = would_be(8 * i, 0);
         bool is_one_class = would_be(8 * i - 7, 0) == usable;
         g_real_classes[i] = is_one_class && usable <= UINT16_MAX ? (uint16_t)usable : 0;
+        g_real_is_classed &= g_real_classes[i] != 0;
     }
 }
 

@@ -83,6 +83,7 @@ HG_INLINE size_t hg_real_usable_by_word(const void *block) {
  * to a multiple of 8. 0: not known, the block has to be asked. */
 #define HG_REAL_CLASSED 4096u
 HG_GLOBAL uint16_t g_real_classes[HG_REAL_CLASSED / 8 + 1];
+HG_GLOBAL bool g_real_is_classed; /* they are known of all these sizes but 0 */
 
 HG_INLINE size_t hg_real_class(size_t size) {
     return HG_LIKELY(size <= HG_REAL_CLASSED) ? g_real_classes[(size + 7) / 8] : 0;

@@ -101,12 +101,11 @@ static bool entered_shortly(struct hg_thread *thread, void *block, size_t size,
     if (HG_UNLIKELY(!record)) return false;
     if (HG_LIKELY(hg_glance(&g_is_short_way_open))) {
         if (HG_UNLIKELY(hg_real_is_mmapped(hg_real_size_word(block)))) return false;
-        return hg_short_enter(thread, block, size, HG_LEDGER_USUAL_SHIFT, record, place,
+        return hg_short_enter(thread, block, size, HG_SHORT_GLIBC, record, place,
                               hg_peak_is_alone());
     }
     if (!hg_glance(&g_is_other_way_open)) return false;
-    return hg_short_enter(thread, block, size, HG_LEDGER_OTHER_SHIFT, record, place,
-                          hg_peak_is_alone());
+    return hg_short_enter(thread, block, size, HG_SHORT_ASKED, record, place, hg_peak_is_alone());
 }
 
 void hg_recorder_allocated(struct hg_thread *thread, const struct hg_frame *frame, void *block,
@@ -135,9 +134,8 @@ void hg_recorder_allocated(struct hg_thread *thread, const struct hg_frame *fram
 void hg_recorder_allocated_plainly(struct hg_thread *thread, const struct hg_frame *frame,
                                    void *block, size_t size) {
     hg_thread_become(thread, HG_THREAD_IN_RECORDER);
-    bool is_done =
-        hg_mode() == HG_MODE_OTHER &&
-        hg_short_arrive(thread, frame, block, size, HG_LEDGER_OTHER_SHIFT, hg_peak_is_alone());
+    bool is_done = hg_mode_is_other(hg_mode()) &&
+                   hg_short_arrive(thread, frame, block, size, HG_SHORT_ASKED, hg_peak_is_alone());
     if (!is_done) hg_recorder_allocated(thread, frame, block, size);
 }
 

@@ -11,6 +11,9 @@
 /* A hook that hands its frame to a function must outlive it: no jump instead of a call. */
 #define KEEP_FRAME() __asm__ volatile("")
 
+/* free, for hooks that jump there. */
+void hg_free(void *block);
+
 /* Free a block, recorded. Its caller must keep its own frame. */
 void hg_release(void *block, const struct hg_frame *frame);
 

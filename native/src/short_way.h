@@ -6,7 +6,7 @@
  * at everything first and changes something only when nothing stands in the way; else it leaves all
  * as it is and says so, and the event takes the general way (recorder.h), which does the same.
  *
- * Above glibc the thread does not even say that it is in the recorder. A signal handler that allocates
+ * Above glibc and jemalloc the thread does not even say that it is in the recorder. A signal handler that allocates
  * meanwhile has events like any other: each number here is moved by a single instruction, and what is
  * made of several words is read, or looked at again, in an order in which a change is seen. Only if the
  * handler makes a peak, or ends one, the block of the event that it interrupted may be missing from its
@@ -24,22 +24,41 @@
 #include "recorder.h"
 #include "sites.h"
 
+/* How it is known what the allocator set aside for a block: a constant of each way. */
+enum hg_short_kind {
+    HG_SHORT_GLIBC,   /* it stands in front of the block */
+    HG_SHORT_CLASSED, /* the class of the size tells */
+    HG_SHORT_ASKED,   /* the allocator may have to be asked, by a thread that is in the recorder */
+};
+
+HG_INLINE uint32_t hg_short_shift(enum hg_short_kind kind) {
+    return kind == HG_SHORT_GLIBC ? HG_LEDGER_USUAL_SHIFT : HG_LEDGER_OTHER_SHIFT;
+}
+
+/* Blocks from this size on take the general way. */
+HG_INLINE uint64_t hg_short_limit(enum hg_short_kind kind) {
+    bool is_by_class = kind == HG_SHORT_CLASSED && HG_REAL_CLASSED < HG_LEDGER_SMALL_LIMIT;
+    return is_by_class ? HG_REAL_CLASSED + 1 : HG_LEDGER_SMALL_LIMIT;
+}
+
 /* What the allocator set aside. Above glibc read anew by whoever wants it: no register to save for it. */
 HG_INLINE size_t hg_short_usable(struct hg_thread *thread, void *block, size_t size,
-                                 bool is_glibc) {
-    return is_glibc ? hg_real_usable_unmapped(hg_real_size_word(block))
-                    : hg_recorder_usable_by(thread, block, size);
+                                 enum hg_short_kind kind) {
+    if (kind == HG_SHORT_GLIBC) return hg_real_usable_unmapped(hg_real_size_word(block));
+    return kind == HG_SHORT_CLASSED ? g_real_classes[(size + 7) / 8]
+                                    : hg_recorder_usable_by(thread, block, size);
 }
 
 /* Enter a block, that is not mmapped, of a stack whose place is known, at the clock's time. `record` is
- * where it stands in the ledger, whose `shift` is a constant, and tells glibc from others. False, here and
- * below: nothing was done. */
-HG_INLINE bool hg_short_enter(struct hg_thread *thread, void *block, size_t size, uint32_t shift,
-                              uint64_t *record, struct hg_place place, bool is_alone) {
+ * where it stands in the ledger. False, here and below: nothing was done. */
+HG_INLINE bool hg_short_enter(struct hg_thread *thread, void *block, size_t size,
+                              enum hg_short_kind kind, uint64_t *record, struct hg_place place,
+                              bool is_alone) {
     struct hg_counters *line = place.line;
+    uint32_t shift = hg_short_shift(kind);
     /* Blocks of no size do not raise the total, and may so end a rise: see hg_peak_before(). */
     uint64_t least = hg_ledger_least(shift) ? hg_ledger_least(shift) : 1;
-    if (HG_UNLIKELY(size - least >= HG_LEDGER_SMALL_LIMIT - least)) return false;
+    if (HG_UNLIKELY(size - least >= hg_short_limit(kind) - least)) return false;
     if (HG_UNLIKELY(hg_glance(record))) return false;
     if (HG_UNLIKELY(!is_alone && !hg_peak_is_own(thread, (int64_t)size))) return false;
     if (HG_UNLIKELY(!hg_sites_is_usual(line, size) && !hg_sites_note_quickly(line, size))) {
@@ -49,7 +68,7 @@ HG_INLINE bool hg_short_enter(struct hg_thread *thread, void *block, size_t size
     hg_store(record, word);
     hg_peak_save(line);
     hg_sites_count(line, size);
-    size_t usable = hg_short_usable(thread, block, size, shift == HG_LEDGER_USUAL_SHIFT);
+    size_t usable = hg_short_usable(thread, block, size, kind);
     hg_recorder_count_arrival(thread, size, usable, is_alone);
     if (!is_alone) hg_peak_move_own(thread, (int64_t)size);
     hg_recorder_remember(thread, block, word, line);
@@ -59,8 +78,9 @@ HG_INLINE bool hg_short_enter(struct hg_thread *thread, void *block, size_t size
 
 /* The real allocator returned `block` for `size` bytes, or NULL, which is in no view. */
 HG_INLINE bool hg_short_arrive(struct hg_thread *thread, const struct hg_frame *frame, void *block,
-                               size_t size, uint32_t shift, bool is_alone) {
-    bool is_glibc = shift == HG_LEDGER_USUAL_SHIFT;
+                               size_t size, enum hg_short_kind kind, bool is_alone) {
+    bool is_glibc = kind == HG_SHORT_GLIBC;
+    uint32_t shift = hg_short_shift(kind);
     const struct hg_ledger_view *view = hg_ledger_view(thread->views, shift, (uintptr_t)block);
     if (HG_UNLIKELY(!hg_ledger_is_in_view(view, shift, (uintptr_t)block))) return false;
     if (HG_UNLIKELY(is_glibc && hg_real_is_mmapped(hg_real_size_word(block)))) return false;
@@ -77,7 +97,7 @@ HG_INLINE bool hg_short_arrive(struct hg_thread *thread, const struct hg_frame *
     hg_locate_check(thread, frame, place.site, thread->clock.now);
     hg_store(&thread->state, state);
 #endif
-    return hg_short_enter(thread, block, size, shift, record, place, is_alone);
+    return hg_short_enter(thread, block, size, kind, record, place, is_alone);
 }
 
 /* Note the lifetime of a block, told by its record, if it is nothing new to the line. */
@@ -101,9 +121,10 @@ HG_INLINE bool hg_short_is_last(struct hg_thread *thread, void *block, uint64_t 
 
 /* Take a block of this line out of its record. */
 HG_INLINE void hg_short_leave(struct hg_thread *thread, struct hg_counters *line, void *block,
-                              uint64_t *record, uint64_t size, bool is_glibc, bool is_alone) {
+                              uint64_t *record, uint64_t size, enum hg_short_kind kind,
+                              bool is_alone) {
     hg_store(record, 0);
-    size_t usable = hg_short_usable(thread, block, size, is_glibc);
+    size_t usable = hg_short_usable(thread, block, size, kind);
     hg_peak_save(line);
     hg_sites_remove(line, size);
     hg_clock_serve(&thread->clock);
@@ -113,9 +134,10 @@ HG_INLINE void hg_short_leave(struct hg_thread *thread, struct hg_counters *line
 
 /* `block` is about to be given to the real free. NULL is in no view, and what the loader allocated not in
  * the shadow. Alone, no peak must be under way: see hg_peak_falls(). */
-HG_INLINE bool hg_short_depart(struct hg_thread *thread, void *block, uint32_t shift,
+HG_INLINE bool hg_short_depart(struct hg_thread *thread, void *block, enum hg_short_kind kind,
                                bool is_alone) {
-    bool is_glibc = shift == HG_LEDGER_USUAL_SHIFT;
+    bool is_glibc = kind == HG_SHORT_GLIBC;
+    uint32_t shift = hg_short_shift(kind);
     const struct hg_ledger_view *view = hg_ledger_view(thread->views, shift, (uintptr_t)block);
     if (HG_UNLIKELY(!hg_ledger_is_in_view(view, shift, (uintptr_t)block))) return false;
     uint64_t *record = hg_ledger_viewed(view, shift, (uintptr_t)block), word = hg_glance(record);
@@ -123,6 +145,7 @@ HG_INLINE bool hg_short_depart(struct hg_thread *thread, void *block, uint32_t s
     if (HG_UNLIKELY(!is_glibc && !hg_ledger_is_at(shift, (uintptr_t)block, word))) return false;
     if (HG_UNLIKELY(is_glibc && hg_real_is_mmapped(hg_real_size_word(block)))) return false;
     uint64_t size = word & (HG_LEDGER_SMALL_LIMIT - 1);
+    if (HG_UNLIKELY(kind == HG_SHORT_CLASSED && size >= hg_short_limit(kind))) return false;
     bool may_fall = is_alone || (hg_peak_is_own(thread, -(int64_t)size) && hg_peak_may_fall());
     if (HG_UNLIKELY(!may_fall)) return false;
 
@@ -132,12 +155,12 @@ HG_INLINE bool hg_short_depart(struct hg_thread *thread, void *block, uint32_t s
         /* Young: the line is forgotten when the clock goes on. */
         if (HG_UNLIKELY(!line || !hg_sites_end_life_quickly(line, 0))) return false;
         hg_recorder_count_temporary(thread, line);
-        hg_short_leave(thread, line, block, record, size, is_glibc, is_alone);
+        hg_short_leave(thread, line, block, record, size, kind, is_alone);
         return true;
     }
     line = hg_sites_line_at(&thread->counters, (uint32_t)(word >> HG_LEDGER_SITE_SHIFT));
     if (HG_UNLIKELY(!line || !hg_short_end_life(thread, line, word))) return false;
-    hg_short_leave(thread, line, block, record, size, is_glibc, is_alone);
+    hg_short_leave(thread, line, block, record, size, kind, is_alone);
     return true;
 }
 

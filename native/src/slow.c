@@ -56,7 +56,7 @@ void hg_slow_freed(struct hg_thread *thread, const struct hg_frame *frame, void 
     }
 }
 
-void hg_slow_release(void *block, const struct hg_frame *frame) {
+static void release(void *block, const struct hg_frame *frame) {
     if (!block || hg_real_is_arena(block)) return;
     if (hg_mode_is_exact(hg_mode_beneath())) {
         hg_release(block, frame);
@@ -79,7 +79,7 @@ void hg_slow_release(void *block, const struct hg_frame *frame) {
 
 void hg_slow_free(void *block) {
     const struct hg_frame *frame = FRAME();
-    hg_slow_release(block, frame);
+    release(block, frame);
     KEEP_FRAME();
 }
 

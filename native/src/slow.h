@@ -20,10 +20,8 @@ void hg_slow_free(void *block);
  * thread that entered, or NULL: report it as the mode says, and leave. */
 void hg_slow_report(struct hg_thread *thread, const struct hg_frame *frame, void *block,
                     size_t size);
-/* A whole free. */
-void hg_slow_release(void *block, const struct hg_frame *frame);
 
-/* The parts of one: `block` is about to be given to the real free or realloc, ... */
+/* The parts of a free: `block` is about to be given to the real free or realloc, ... */
 struct hg_taken hg_slow_take(struct hg_thread *thread, void *block);
 /* ... which freed it, */
 void hg_slow_freed(struct hg_thread *thread, const struct hg_frame *frame, void *block,

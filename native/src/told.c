@@ -112,10 +112,3 @@ void hg_told_free(void *block) {
     else if (HG_UNLIKELY(falls(thread, ours)) || HG_UNLIKELY(!release(thread, block, ours)))
         release_falling(block);
 }
-
-bool hg_told_release(void *block) {
-    struct hg_thread *thread = tls_thread;
-    uint64_t ours = count_of_ours(thread->tallied);
-    bool is_special = hg_filter_counts(block) || falls(thread, ours);
-    return HG_LIKELY(!is_special) && release(thread, block, ours);
-}

@@ -13,9 +13,8 @@ void *hg_told_malloc(size_t size);
 void *hg_told_calloc(size_t number, size_t size);
 void hg_told_free(void *block);
 
-/* For hooks elsewhere: the same, as long as there is nothing special about the block. NULL, or false: there
- * is, and nothing was done. */
+/* For hooks elsewhere: malloc, as long as there is nothing special about the block. NULL: there is, and
+ * nothing was done. */
 void *hg_told_get(size_t size);
-bool hg_told_release(void *block);
 
 #endif

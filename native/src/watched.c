@@ -82,7 +82,7 @@ int hg_watched_posix_memalign(void **out, size_t alignment, size_t size) {
     return result;
 }
 
-void hg_watched_release(void *block, const struct hg_frame *frame) {
+static void release(void *block, const struct hg_frame *frame) {
     if (hg_real_is_arena(block)) return;
     struct hg_thread *thread = hg_recorder_enter(frame, false);
     struct hg_event event = {.call = HG_CALL_FREE, .thread = thread, .frame = frame};
@@ -100,7 +100,7 @@ void hg_watched_release(void *block, const struct hg_frame *frame) {
 
 void hg_watched_free(void *block) {
     const struct hg_frame *frame = FRAME();
-    hg_watched_release(block, frame);
+    release(block, frame);
     KEEP_FRAME();
 }
 

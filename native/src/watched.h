@@ -17,9 +17,8 @@ int hg_watched_posix_memalign(void **out, size_t alignment, size_t size);
 void *hg_watched_realloc(void *from, size_t size);
 void hg_watched_free(void *block);
 
-/* For hooks elsewhere, whose frame this is: as hg_slow_report() and hg_slow_release() are. */
+/* For hooks elsewhere, whose frame this is: as hg_slow_report() is. */
 void hg_watched_report(struct hg_thread *thread, const struct hg_frame *frame, enum hg_call call,
                        void *block, size_t size);
-void hg_watched_release(void *block, const struct hg_frame *frame);
 
 #endif

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -51,12 +51,10 @@ def test_a_handler_may_jump_out_of_the_recorder(bench: Bench) -> None:
 SHORT = 400  # instructions that a malloc and a free may take together if both go the short way
 
 
-def struck(
-    bench: Bench, what: str, handler: str, every: int, setting: Setting | None = None
-) -> list[HeapSource]:
+def struck(bench: Bench, what: str, handler: str, every: int, setting: Setting) -> list[HeapSource]:
     """The recordings of the children, in their order; the last one is not struck."""
     argv = program("signal_steps").argv((what, handler, str(every)))
-    run = bench.record(argv, setting or under_heapglass())
+    run = bench.record(argv, setting)
     assert (run.outcome.status, run.outcome.stderr) == (0, b""), run.outcome
     children = [r for r in run.recordings if "site_warm" in by_name(r)]
     assert len(children) == int(run.outcome.stdout)
@@ -76,41 +74,60 @@ def lost(recording: HeapSource) -> dict[LossKind, int]:
 
 
 BLOCK = 40  # the largest that is under way when the handler makes a peak: see short_way.h
-# How often the first path was taken, and how many of the strikes see the handler's call at least:
-# on the short way all, but the event may be on the general one if the clock has to be read.
-WAYS = [("known", 1, 31, 0.9), ("new", 61, 30, 0.01)]
 
 
-@pytest.mark.parametrize(("what", "every", "made", "least"), WAYS, ids=[w[0] for w in WAYS])
+@dataclass(frozen=True)
+class Way:
+    what: str
+    every: int
+    made: int  # so often the first path was taken
+    # So many of the strikes see the handler's call at least: on the short way all, but the event
+    # may be on the general one if the clock has to be read.
+    least: float
+
+
+WAYS = pytest.mark.parametrize("way", [Way("known", 1, 31, 0.9), Way("new", 61, 30, 0.01)])
+ALLOCATORS = pytest.mark.parametrize("allocator", ["", "jemalloc"])
+
+
+def above(allocator: str, **environment: str) -> Setting:
+    """That allocator is struck outside of its own code only: it may not be entered twice."""
+    setting = under_heapglass(**environment)
+    beneath = [allocators()[allocator]] if allocator else []
+    return replace(setting, preload=[*setting.preload, *beneath])
+
+
+@ALLOCATORS
+@WAYS
 def test_a_handler_that_allocates_is_seen_or_counted(
-    bench: Bench, what: str, every: int, made: int, least: float
+    bench: Bench, way: Way, allocator: str
 ) -> None:
     seen = []
-    for recording in struck(bench, what, "allocate", every)[:-1]:
+    for recording in struck(bench, way.what, "allocate", way.every, above(allocator))[:-1]:
         sites, losses = by_path(recording), lost(recording)
-        assert (sites["path_one"]["allocations"], sites["path_one"]["frees"]) == (made, made)
+        first = sites["path_one"]
+        assert (first["allocations"], first["frees"]) == (way.made, way.made)
         seen.append(sites.get("site_handler", {}).get("allocations", 0))
         assert losses == ({} if seen[-1] else {LossKind.REENTRANT: 1})
         assert contradictions(recording, BLOCK) == []
-    assert sum(seen) >= least * len(seen)
-    assert what == "known" or 0 in seen
+    assert sum(seen) >= way.least * len(seen)
+    assert way.what == "known" or 0 in seen
 
 
-@pytest.mark.parametrize(("what", "every", "made", "least"), WAYS, ids=[w[0] for w in WAYS])
-def test_a_free_in_a_handler_is_seen_or_made_up_for(
-    bench: Bench, what: str, every: int, made: int, least: float
-) -> None:
+@ALLOCATORS
+@WAYS
+def test_a_free_in_a_handler_is_seen_or_made_up_for(bench: Bench, way: Way, allocator: str) -> None:
     """At the latest when its address is handed out again."""
     seen = []
-    for recording in struck(bench, what, "free", every)[:-1]:
+    for recording in struck(bench, way.what, "free", way.every, above(allocator))[:-1]:
         early, losses = by_name(recording)["site_early"], lost(recording)
         assert (early["allocations"], early["frees"]) == (1, 1)
-        assert by_path(recording)["path_one"]["allocations"] == made
+        assert by_path(recording)["path_one"]["allocations"] == way.made
         seen.append(1 - losses.pop(LossKind.MISSED_FREE, 0))
         assert losses == {}
         assert contradictions(recording, BLOCK) == []
-    assert sum(seen) >= least * len(seen)
-    assert what == "known" or 0 in seen
+    assert sum(seen) >= way.least * len(seen)
+    assert way.what == "known" or 0 in seen
 
 
 @pytest.mark.parametrize(
@@ -123,7 +140,7 @@ def test_a_handler_that_jumps_leaves_no_half_made_memory(
     one, to the last block. What was jumped out of may be counted or not."""
     before = {"known": (20, 0), "second": (20, 1), "other": (20, 3), "new": (20, 0)}[what]
     during = {"known": (1, 0), "second": (0, 1), "other": (0, 2), "new": (0, 0)}[what]
-    for recording in struck(bench, what, "jump", every):
+    for recording in struck(bench, what, "jump", every, above("")):
         sites = by_path(recording)
         for path, least, more in zip(("path_one", "path_two"), before, during, strict=True):
             made = sites[path]["allocations"] - least - 10
@@ -153,13 +170,8 @@ def test_sampled_above_jemalloc_totals_are_exact_whenever_a_signal_comes(
     bench: Bench, handler: str, change: tuple[int, int, int]
 ) -> None:
     """A free is counted by what it adds to jemalloc's own count, and so are those that a handler
-    makes meanwhile. Struck outside of jemalloc only: that may not be entered twice."""
-    setting = under_heapglass()
-    setting = replace(
-        setting,
-        preload=[*setting.preload, allocators()["jemalloc"]],
-        environment={**setting.environment, "HEAPGLASS_SAMPLE": "16k", "HEAPGLASS_SEED": "7"},
-    )
+    makes meanwhile."""
+    setting = above("jemalloc", HEAPGLASS_SAMPLE="16k", HEAPGLASS_SEED="7")
     *children, undisturbed = struck(bench, "known", handler, 1, setting)
     assert len(children) > 50
     blocks, bytes_asked, usable = beyond_warming(undisturbed.totals)
