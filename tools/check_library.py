@@ -14,7 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -27,7 +27,7 @@ LARGEST_HOT_FRAME = 256
 
 # The files whose functions run on every event; the rest run once a process, thread or module.
 HOT_NAMES = (
-    "hooks light recorder sampled sampler weight filter tally"
+    "hooks slow light told careful recorder sampled sampler weight filter tally"
     " recall locate path_index transcript walk stacks sites peak ledger large table"
 )
 HOT_FILES = frozenset(f"{name}.c" for name in HOT_NAMES.split())
@@ -74,22 +74,25 @@ OWN_FRAME = "mov    %rsp,%rbp"
 TAIL_CALL = re.compile(r"jmp +[0-9a-f]+ <([^+>]+)")
 TRANSFER = re.compile(r"(j\w+|call|ret)\b")
 # A hook in another one's place must be jumped to: called, it would find that one's frame.
-HOOKS = "malloc calloc aligned_alloc memalign valloc pvalloc posix_memalign realloc free".split()
-STAND_INS = frozenset(
-    prefix + name for name in HOOKS for prefix in ("exact_", "hg_slow_", "hg_other_", "hg_watched_")
-) | {
-    "record_generally",
-    "record_entered",
-    "shared_malloc",
-    "shared_calloc",
-    "shared_free",
-    "free_from_peak",
-    "other_malloc",
-    "other_calloc",
-    "other_free",
-    "free_generally",
-    "free_entered",
-}
+ALLOCATING = ["malloc", "calloc", "aligned_alloc", "memalign", "valloc", "pvalloc"]
+HOOKS = [*ALLOCATING, "posix_memalign", "realloc", "free"]
+
+
+def names(prefixes: str, hooks: Iterable[str]) -> frozenset[str]:
+    return frozenset(prefix + hook for prefix in prefixes.split() for hook in hooks)
+
+
+STAND_INS = (
+    names("exact_ hg_slow_ hg_watched_", HOOKS)
+    | names("hg_crowd_ hg_careful_", [*ALLOCATING, "free"])
+    | names("shared_ classed_ other_ hg_told_", ["malloc", "calloc", "free"])
+    | names("hg_paused_ hg_off_", ["free", "realloc"])
+    | names("record_ free_", ["generally", "entered"])
+    | names("hg_light_", ["posix_memalign", "realloc"])
+    | {"hg_free", "free_from_peak"}
+)
+# Those of a mode stand in tables.
+CALL_BY_MODE = re.compile(r"call +\*.*,8\)")
 CALL = re.compile(r"call +[0-9a-f]+ <([^+>]+)>")
 FRAME_ARGUMENT = re.compile(r"mov +%rbp,%(rdi|rsi|rdx|rcx|r8|r9)$")
 
@@ -206,6 +209,8 @@ def check_jumps(library: Path) -> Iterator[str]:
         calls = (CALL.match(line) for line in instructions)
         for callee in sorted({call[1] for call in calls if call} & STAND_INS):
             yield f"{name} calls {callee}, which must be jumped to"
+        if any(CALL_BY_MODE.match(line) for line in instructions):
+            yield f"{name} calls what stands in a table, which must be jumped to"
 
 
 def check_code(library: Path) -> Iterator[str]:

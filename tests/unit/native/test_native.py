@@ -79,6 +79,17 @@ __attribute__((visibility("default"))) void free(void *block) {
     __asm__ volatile("");
 }
 """
+BY_MODE = """
+int mode;
+static void *first(unsigned long size) { return (void *)size; }
+static void *second(unsigned long size) { return (void *)(size + mode); }
+static void *(*const by_mode[])(unsigned long) = {first, second};
+__attribute__((visibility("default"))) void *valloc(unsigned long size) {
+    void *block = by_mode[mode](size);
+    __asm__ volatile("");
+    return block;
+}
+"""
 TRAP = "void f(void) { __builtin_trap(); } void *g = f;"
 COSINE = "double cos(double); void *g = cos;"
 BIG_TLS = "__thread int big[100]; void *f(void) { return big; } void *g = f;"
@@ -94,6 +105,7 @@ TLS = "__thread int word; void *f(void) { return &word; } void *g = f;"
         (TRAP, STRICT, "with a trap in f"),
         (TAIL_CALL, (*STRICT, "-O2"), "valloc gives its frame away"),
         (STAND_IN, (*STRICT, "-O2"), "free calls exact_free"),
+        (BY_MODE, (*STRICT, "-O2"), "valloc calls what stands in a table"),
         (COSINE, (*STRICT, "-lm"), "needs libm.so.6"),
         (BIG_TLS, (*STRICT, "-ftls-model=initial-exec"), "takes 400 bytes"),
         (TLS, (*STRICT, "-ftls-model=global-dynamic"), "through a call"),
