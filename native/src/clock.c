@@ -97,7 +97,10 @@ struct hg_clock_sequence g_clock_sequences[2] = {SEQUENCE, SEQUENCE};
 uint64_t g_clock_no_witness;
 
 void hg_clock_attach(struct hg_thread_clock *clock) {
-    *clock = (struct hg_thread_clock){.witness = &g_clock_no_witness};
+    hg_store(&clock->now, 0); /* a second thread may look at the first one's */
+    clock->birth = 0;
+    clock->left = clock->span = clock->events = 0;
+    clock->witness = &g_clock_no_witness;
     if (!&__rseq_size || !&__rseq_offset || !__rseq_size) return;
     uintptr_t area = hg_thread_pointer() + (uintptr_t)__rseq_offset;
     clock->witness = (uint64_t *)(area + SEQUENCE_NAME_OFFSET);
