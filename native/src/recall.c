@@ -20,7 +20,8 @@ HG_INLINE uint64_t mix_pair(uint64_t key, uint64_t a, uint64_t b) { return mix(a
 /* The hash of what now stands where a memory's words are. Never 0. */
 HG_INLINE uint64_t hash_words(const struct hg_memory *m, const struct hg_memory_head *head) {
     uintptr_t base = (uintptr_t)m->frame;
-    uint64_t sum = head->shape + head->pc * STEP, key = STEP;
+    uint64_t inner = hg_walk_word(base + m->inner), key = STEP;
+    uint64_t sum = head->shape + mix_pair(~STEP, inner, head->pc);
     for (const struct hg_quad *quad = m->quads; quad != m->end; quad++) {
         const uint32_t *at = quad->offsets;
         sum += mix_pair(key + STEP, hg_walk_word(base + at[0]), hg_walk_word(base + at[1]));
@@ -128,7 +129,8 @@ struct hg_lesson *hg_recall_begin(struct hg_recall *recall, const struct hg_call
     hg_recall_head(recall, m)->pc = caller->pc;
     struct hg_lesson *lesson = &recall->lesson;
     lesson->memory = m;
-    lesson->inner = lesson->twins = lesson->singles = 0;
+    lesson->twins = lesson->singles = 0;
+    lesson->has_inner = false;
     return lesson;
 }
 
@@ -157,9 +159,9 @@ void hg_recall_end(struct hg_recall *recall, uint64_t shape, uint32_t site) {
     struct hg_lesson *lesson = &recall->lesson;
     struct hg_memory *m = lesson->memory;
     struct hg_memory_head *head = hg_recall_head(recall, m);
-    if (!lesson->twins && !lesson->singles) return; /* nothing tells it from another stack */
+    if (!lesson->twins && !lesson->has_inner) return; /* nothing tells it from another stack */
     struct hg_quad *twins_end = place_twins(lesson, m->quads);
-    m->inner = lesson->inner;
+    m->inner = lesson->has_inner ? lesson->inner : lesson->twin[0] + 8;
     m->twins_end = twins_end;
     m->end = place_singles(lesson, twins_end);
     read_words(m);

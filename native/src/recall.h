@@ -33,9 +33,9 @@ struct hg_memory {
     const struct hg_frame *frame; /* the hook's */
     struct hg_counters *line;     /* of this thread's shard, for `site`; there if pc is */
     uint32_t site;
-    uint32_t inner; /* where the innermost of its words is, in which most stacks differ, ... */
-    /* Its quads, of which there is at least one: first those of twins, two words side by side, as saved
-     * frame pointers and return addresses are, then those of words that stand alone. */
+    uint32_t inner; /* where the word is that is looked at first, ... */
+    /* The quads of all others: first those of twins, two words side by side, as saved frame pointers and
+     * return addresses are, then those of words that stand alone. */
     const struct hg_quad *twins_end, *end;
     struct hg_quad *quads;
     uintptr_t inner_word; /* ... and what it is */
@@ -53,7 +53,8 @@ struct hg_memory_head {
 /* Where the words of a stack are that is being learned. */
 struct hg_lesson {
     struct hg_memory *memory;
-    uint32_t inner;          /* as in the memory; 0: none yet */
+    uint32_t inner; /* as in the memory */
+    bool has_inner;
     uint32_t twins, singles; /* so many */
     uint32_t twin[HG_MEMORY_WORDS / 2], single[HG_MEMORY_WORDS];
 };
@@ -108,7 +109,7 @@ HG_INLINE hg_two hg_memory_pair(uintptr_t base, const uint32_t *offsets) {
     return (hg_two){hg_walk_word(base + offsets[0]), hg_walk_word(base + offsets[1])};
 }
 
-/* Whether all words of a memory still stand. Looks at the innermost one, and then at all: a branch at
+/* Whether all words of a memory still stand. Looks at the inner one, and then at all others: a branch at
  * each would cost more, and most do stand. */
 HG_INLINE bool hg_memory_stands(const struct hg_memory *memory, const struct hg_frame *frame) {
     uintptr_t base = (uintptr_t)frame;
@@ -178,19 +179,19 @@ bool hg_recall_admit(struct hg_recall *recall, const struct hg_memory *memory);
  * when its line is kept, at once. */
 struct hg_lesson *hg_recall_begin(struct hg_recall *recall, const struct hg_caller *caller);
 /* Where a word is, from the frame; 0: there is no room for it and the one below. */
-HG_INLINE uint32_t hg_lesson_place(struct hg_lesson *lesson, uintptr_t at) {
+HG_INLINE uint32_t hg_lesson_place(const struct hg_lesson *lesson, uintptr_t at) {
     uintptr_t offset = at - (uintptr_t)lesson->memory->frame;
     /* Both kinds fill their last quad. */
     bool has_room = 2 * lesson->twins + lesson->singles + 8 <= HG_MEMORY_WORDS;
-    if (HG_UNLIKELY(!has_room || offset > UINT32_MAX)) return 0;
-    if (!lesson->inner) lesson->inner = (uint32_t)offset;
-    return (uint32_t)offset;
+    return HG_LIKELY(has_room && offset <= UINT32_MAX) ? (uint32_t)offset : 0;
 }
 
-/* A word, or this and the one below it. The first one is the innermost. False: there is no room. */
+/* A word, or this and the one below it. The first one, if it stands alone, is the inner one: the innermost is
+ * where most stacks differ. False: there is no room. */
 HG_INLINE bool hg_lesson_add(struct hg_lesson *lesson, uintptr_t at) {
     uint32_t place = hg_lesson_place(lesson, at);
-    lesson->single[lesson->singles++] = place;
+    if (lesson->has_inner || lesson->twins) lesson->single[lesson->singles++] = place;
+    else lesson->inner = place, lesson->has_inner = true;
     return place;
 }
 HG_INLINE bool hg_lesson_add_twin(struct hg_lesson *lesson, uintptr_t at) {
@@ -198,9 +199,12 @@ HG_INLINE bool hg_lesson_add_twin(struct hg_lesson *lesson, uintptr_t at) {
     lesson->twin[lesson->twins++] = place - 8;
     return place;
 }
-/* The caller's frame pointer, at last: for that there is room. */
+/* The caller's frame pointer, at last: for that there is room. Then it is the inner one, as it stands alone where
+ * all others are twins. */
 HG_INLINE void hg_lesson_add_bp(struct hg_lesson *lesson) {
-    lesson->single[lesson->singles++] = offsetof(struct hg_frame, bp);
+    if (lesson->has_inner) lesson->single[lesson->singles++] = lesson->inner;
+    lesson->inner = offsetof(struct hg_frame, bp);
+    lesson->has_inner = true;
 }
 void hg_recall_end(struct hg_recall *recall, uint64_t shape, uint32_t site);
 /* Make what was learned of `site`, if anything was, a memory. */

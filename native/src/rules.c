@@ -43,6 +43,8 @@ bool hg_rules_start(void) {
     return true;
 }
 
+bool hg_rules_is_entry(uintptr_t pc) { return pc - 1 - g_entry < ENTRY_BYTES; }
+
 /* Whether a return address is a function's first byte, with nothing described before it. No call
  * leaves such a one: somebody put it there as the bottom of a new stack (makecontext does). */
 static bool is_planted(const struct hg_code *code, uintptr_t pc, struct hg_fde *fde) {
@@ -60,7 +62,7 @@ static enum hg_rule_kind row_in(const struct hg_code *code, uintptr_t address, s
     if (found == HG_EH_NONE) {
         /* All of the loader is described but its entry: there the process began, or at the program's
          * own, which not every linker describes. */
-        bool is_first = hg_modules_is_loader(address) || address - g_entry < ENTRY_BYTES ||
+        bool is_first = hg_modules_is_loader(address) || hg_rules_is_entry(address + 1) ||
                         is_planted(code, address + 1, fde);
         return is_first ? HG_RULE_END : HG_RULE_FRAME_POINTER;
     }

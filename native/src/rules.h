@@ -64,6 +64,9 @@ HG_INLINE uintptr_t hg_rule_slot(uint64_t rule) { /* in bytes */
 /* Fresh tables. False: no memory. */
 bool hg_rules_start(void);
 
+/* Whether a return address is in the code that a program begins with. */
+bool hg_rules_is_entry(uintptr_t pc);
+
 /* The rule for a return address: from the large table, else parsed (counted in *misses). `caller`
  * is where the hook was called from, see hg_modules_find_for. */
 uint64_t hg_rules_find(uintptr_t pc, uintptr_t caller, uint64_t *misses);

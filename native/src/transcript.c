@@ -1,5 +1,6 @@
 #include "transcript.h"
 
+#include "bedrock.h"
 #include "bounds.h"
 #include "rules.h"
 #include "stacks.h"
@@ -239,7 +240,8 @@ static bool teach_way(struct hg_lesson *lesson, const struct hg_met *at,
 }
 
 void hg_transcript_teach(const struct hg_transcript *t, struct hg_recall *recall, uint32_t site) {
-    const struct hg_step *outermost = &t->steps[1], *step = &t->steps[t->depth];
+    const struct hg_step *outermost = &t->steps[1 + hg_bedrock_frames(t)];
+    const struct hg_step *step = &t->steps[t->depth];
     if (t->depth > HG_MEMORY_WORDS) return;
     struct hg_caller caller = {step->at.pc, step->at.sp, step->at.bp};
     struct hg_lesson *lesson = hg_recall_begin(recall, &caller);

@@ -24,6 +24,7 @@ PROGRAMS = {
     "threads_parallel": ([], 64_000),
     "threads_sequential": ([], 1000),
     "thread_exit": ([], 60),
+    "outermost": ([], 600),
     "dlopen_reuse": (["{twin_one}", "{twin_two}"], 200),
     "dlopen_busy": (["{twin_one}", "{twin_two}"], 60_000),
     "recursion": ([], 4),
