@@ -1,5 +1,6 @@
 #include "careful.h"
 
+#include "allocating.h"
 #include "light_way.h"
 #include "modules.h"
 #include "release.h"
@@ -40,12 +41,7 @@ HG_INLINE void *end(struct hg_thread *thread, void *block) {
         return end(thread, g_real.name arguments);                 \
     }
 
-ALLOCATE(malloc, (size_t size), (size), size)
-ALLOCATE(calloc, (size_t number, size_t size), (number, size), number *size)
-ALLOCATE(aligned_alloc, (size_t alignment, size_t size), (alignment, size), size)
-ALLOCATE(memalign, (size_t alignment, size_t size), (alignment, size), size)
-ALLOCATE(valloc, (size_t size), (size), size)
-ALLOCATE(pvalloc, (size_t size), (size), size)
+HG_ALLOCATING(ALLOCATE)
 
 /* NULL: the block must go through the slow door. */
 HG_INLINE struct hg_thread *start_free(const struct hg_frame *frame, void *block) {

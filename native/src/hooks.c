@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "allocating.h"
 #include "careful.h"
 #include "light_way.h"
 #include "mode.h"
@@ -17,16 +18,13 @@
 #include "watched.h"
 
 /* What an allocation is while nothing is recorded. */
-#define PASS_ON(type, name, parameters, arguments) \
-    static HG_NOINLINE type pass_on_##name parameters { return g_real.name arguments; }
+#define PASS_ON(name, parameters, arguments, bytes) \
+    static HG_NOINLINE void *pass_on_##name parameters { return g_real.name arguments; }
+HG_ALLOCATING(PASS_ON)
 
-PASS_ON(void *, malloc, (size_t size), (size))
-PASS_ON(void *, calloc, (size_t count, size_t size), (count, size))
-PASS_ON(void *, aligned_alloc, (size_t alignment, size_t size), (alignment, size))
-PASS_ON(void *, memalign, (size_t alignment, size_t size), (alignment, size))
-PASS_ON(void *, valloc, (size_t size), (size))
-PASS_ON(void *, pvalloc, (size_t size), (size))
-PASS_ON(int, posix_memalign, (void **out, size_t alignment, size_t size), (out, alignment, size))
+static HG_NOINLINE int pass_on_posix_memalign(void **out, size_t alignment, size_t size) {
+    return g_real.posix_memalign(out, alignment, size);
+}
 
 /* What a hook is in the modes in which hooks differ. */
 #define WAYS(unstarted, paused, off, shared, classed, other, crowded, careful, told)       \

@@ -1,5 +1,6 @@
 #include "light.h"
 
+#include "allocating.h"
 #include "light_way.h"
 #include "mode.h"
 #include "modules.h"
@@ -27,12 +28,7 @@ HG_INLINE void *count(struct hg_thread *thread, void *block) {
         return HG_LIKELY(block != NULL) ? count(thread, block) : hg_light_get_nothing(); \
     }
 
-ALLOCATE(malloc, (size_t size), (size), size)
-ALLOCATE(calloc, (size_t number, size_t size), (number, size), number *size)
-ALLOCATE(aligned_alloc, (size_t alignment, size_t size), (alignment, size), size)
-ALLOCATE(memalign, (size_t alignment, size_t size), (alignment, size), size)
-ALLOCATE(valloc, (size_t size), (size), size)
-ALLOCATE(pvalloc, (size_t size), (size), size)
+HG_ALLOCATING(ALLOCATE)
 
 int hg_light_posix_memalign(void **out, size_t alignment, size_t size) {
     struct hg_thread *thread = tls_thread;

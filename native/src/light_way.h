@@ -4,6 +4,7 @@
 #ifndef HG_LIGHT_WAY_H
 #define HG_LIGHT_WAY_H
 
+#include "allocating.h"
 #include "filter.h"
 #include "light.h"
 #include "real.h"
@@ -35,12 +36,7 @@ HG_INLINE struct hg_thread_record *hg_light_ask(struct hg_thread *thread, size_t
         return block;                                                          \
     }
 
-HG_LIGHT_ALLOCATE(malloc, (size_t size), (size), size)
-HG_LIGHT_ALLOCATE(calloc, (size_t number, size_t size), (number, size), number *size)
-HG_LIGHT_ALLOCATE(aligned_alloc, (size_t alignment, size_t size), (alignment, size), size)
-HG_LIGHT_ALLOCATE(memalign, (size_t alignment, size_t size), (alignment, size), size)
-HG_LIGHT_ALLOCATE(valloc, (size_t size), (size), size)
-HG_LIGHT_ALLOCATE(pvalloc, (size_t size), (size), size)
+HG_ALLOCATING(HG_LIGHT_ALLOCATE)
 
 /* Whether a block is known, or none of the allocator's, after the filter found something. */
 HG_INLINE bool hg_light_is_known_closely(void *block) {

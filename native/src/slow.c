@@ -1,5 +1,6 @@
 #include "slow.h"
 
+#include "allocating.h"
 #include "budget.h"
 #include "mode.h"
 #include "modules.h"
@@ -156,12 +157,7 @@ void *hg_slow_realloc(void *from, size_t size) {
         return block;                                              \
     }
 
-ALLOCATE(malloc, (size_t size), (size), size)
-ALLOCATE(calloc, (size_t number, size_t size), (number, size), number *size)
-ALLOCATE(aligned_alloc, (size_t alignment, size_t size), (alignment, size), size)
-ALLOCATE(memalign, (size_t alignment, size_t size), (alignment, size), size)
-ALLOCATE(valloc, (size_t size), (size), size)
-ALLOCATE(pvalloc, (size_t size), (size), size)
+HG_ALLOCATING(ALLOCATE)
 
 int hg_slow_posix_memalign(void **out, size_t alignment, size_t size) {
     const struct hg_frame *frame = FRAME();

@@ -100,15 +100,20 @@ static HG_NOINLINE void release_falling(void *block) {
     while (!release(thread, block, count_of_ours(thread->record))) continue;
 }
 
+HG_INLINE void release_unknown(struct hg_thread *thread, void *block, uint64_t ours) {
+    if (HG_UNLIKELY(falls(thread, ours)) || HG_UNLIKELY(!release(thread, block, ours)))
+        release_falling(block);
+}
+
 static HG_NOINLINE void release_near(void *block) {
+    struct hg_thread *thread = tls_thread;
     if (hg_light_is_known_closely(block)) hg_slow_free(block);
-    else release_falling(block);
+    else release_unknown(thread, block, count_of_ours(thread->tallied));
 }
 
 void hg_told_free(void *block) {
     struct hg_thread *thread = tls_thread;
     uint64_t ours = count_of_ours(thread->tallied);
     if (HG_UNLIKELY(hg_filter_counts(block))) release_near(block);
-    else if (HG_UNLIKELY(falls(thread, ours)) || HG_UNLIKELY(!release(thread, block, ours)))
-        release_falling(block);
+    else release_unknown(thread, block, ours);
 }
