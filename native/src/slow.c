@@ -9,8 +9,8 @@
 
 static bool is_passed_on(uint32_t mode) { return mode == HG_MODE_PAUSED || mode == HG_MODE_OFF; }
 
-/* The event came from a signal handler inside a hook: it cannot be recorded, but counted. (Where an
- * allocator may call itself through us, nobody can tell.) */
+/* The event came from a signal handler inside a hook: it cannot be recorded, but counted. (In CAREFUL
+ * mode it may be the allocator's own, and is not.) */
 static struct hg_thread *countable(void) {
     struct hg_thread *thread = tls_thread;
     uint32_t mode = hg_mode_beneath();
