@@ -3,8 +3,9 @@
 #define HOT __attribute__((section(".data.hot")))
 
 HOT __attribute__((aligned(64))) struct hg_header *g_header;
-HOT uint32_t g_modules_generation;
+HOT uint64_t g_modules_generation;
 HOT uint32_t g_peak_mode;
+HOT bool g_peak_may_fall;
 HOT uint32_t g_peak_epoch;
 HOT int64_t g_peak_noted;
 HOT int64_t g_usable_high;

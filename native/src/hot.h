@@ -7,8 +7,9 @@
 #include "base.h"
 
 HG_GLOBAL struct hg_header *g_header; /* recording.c: the recording's; NULL before there is one */
-HG_GLOBAL uint32_t g_modules_generation; /* modules.c: moves on whenever an object is retired */
+HG_GLOBAL uint64_t g_modules_generation; /* modules.c: another whenever an object is retired */
 HG_GLOBAL uint32_t g_peak_mode;          /* peak.c: enum hg_peak_mode */
+HG_GLOBAL bool g_peak_may_fall;          /* peak.c: whether frees concern their own thread alone */
 HG_GLOBAL uint32_t g_peak_epoch;         /* peak.c: the header's, at hand */
 HG_GLOBAL int64_t g_peak_noted;          /* peak.c: live bytes from which a fall is noted */
 HG_GLOBAL int64_t g_usable_high;         /* usable.c: bytes in use from which a fall is noted */

@@ -100,69 +100,60 @@ HG_INLINE uint64_t *hg_ledger_find_by(uint32_t shift, uintptr_t address) {
     return (uint64_t *)(leaf & ~HG_LEDGER_PART_MASK) + index;
 }
 
-/* Parts of the ledger that a thread came by lately: reserved, and they never move. */
-#define HG_LEDGER_VIEWS 1024u
+/* Parts of the ledger that a thread came by lately: reserved, and they never move. Addresses a GiB apart
+ * share a place: the heaps that glibc makes for further threads begin 64 MiB apart. */
+#define HG_LEDGER_VIEW_BITS 14u
+#define HG_LEDGER_VIEWS (1u << HG_LEDGER_VIEW_BITS)
 #define HG_LEDGER_PART_SHIFT 11u
 _Static_assert(HG_LEDGER_PART_RECORDS == 1u << HG_LEDGER_PART_SHIFT, "a view is a part");
 
 struct hg_ledger_view {
-    uintptr_t number; /* of the part */
+    uintptr_t back; /* minus the part's first address: what is added tells how far inside it is */
     uint64_t *records;
 };
 
 /* No view is of this part. Nor is a view of zeroes of any, but the first: there no block at all, NULL,
  * would be. With that made one of no part nobody has to ask for NULL. */
-#define HG_LEDGER_NO_PART UINTPTR_MAX
+#define HG_LEDGER_NO_PART (UINTPTR_MAX / 2 + 1)
 
 HG_INLINE void hg_ledger_look_away(struct hg_ledger_view *views) {
-    views[0].number = HG_LEDGER_NO_PART;
+    views[0].back = HG_LEDGER_NO_PART;
 }
 
-HG_INLINE uintptr_t hg_ledger_part(uint32_t shift, uintptr_t address) {
-    return address >> (shift + HG_LEDGER_PART_SHIFT);
+HG_INLINE uintptr_t hg_ledger_part_bytes(uint32_t shift) {
+    return (uintptr_t)1 << (shift + HG_LEDGER_PART_SHIFT);
 }
 
-/* Where a part's view is kept. glibc's heaps for further threads start 64 MiB apart: their first
- * parts must not all meet in one place. */
-HG_INLINE uintptr_t hg_ledger_place(uintptr_t part) {
-    return (part + (part >> 10)) % HG_LEDGER_VIEWS;
+/* The view that `address` would be in. */
+HG_INLINE struct hg_ledger_view *hg_ledger_view(struct hg_ledger_view *views, uint32_t shift,
+                                                uintptr_t address) {
+    return &views[address >> (shift + HG_LEDGER_PART_SHIFT) & (HG_LEDGER_VIEWS - 1)];
 }
 
-/* The view that `address` would be in, whether it is, and then its record. */
-HG_INLINE const struct hg_ledger_view *hg_ledger_view(const struct hg_ledger_view *views,
-                                                      uint32_t shift, uintptr_t address) {
-    return &views[hg_ledger_place(hg_ledger_part(shift, address))];
-}
-HG_INLINE bool hg_ledger_is_in_view(const struct hg_ledger_view *view, uint32_t shift,
-                                    uintptr_t address) {
-    return view->number == hg_ledger_part(shift, address);
-}
-HG_INLINE uint64_t *hg_ledger_viewed(const struct hg_ledger_view *view, uint32_t shift,
-                                     uintptr_t address) {
-    return view->records + (address >> shift & (HG_LEDGER_PART_RECORDS - 1));
-}
-
-/* Its record if it is in view; else NULL. */
-HG_INLINE uint64_t *hg_ledger_in_view(const struct hg_ledger_view *views, uintptr_t address) {
-    uint32_t shift = g_ledger.granule_shift;
+/* The record of `address`, if it is in view. */
+HG_INLINE bool hg_ledger_see(struct hg_ledger_view *views, uint32_t shift, uintptr_t address,
+                             uint64_t **record) {
     const struct hg_ledger_view *view = hg_ledger_view(views, shift, address);
-    return hg_ledger_is_in_view(view, shift, address) ? hg_ledger_viewed(view, shift, address)
-                                                      : NULL;
+    uint64_t *records = hg_glance(&view->records);
+    hg_in_order(); /* a signal handler that looks elsewhere changes the other word, too */
+    uintptr_t granule = (address + hg_glance(&view->back)) >> shift;
+    *record = records + granule;
+    return HG_LIKELY(granule < HG_LEDGER_PART_RECORDS);
 }
 
-/* Bring the part that `address` is in into view, if it is reserved. */
+/* Bring the part that `address` is in into view, if it is reserved, and not the first. */
 HG_INLINE void hg_ledger_look_at(struct hg_ledger_view *views, uintptr_t address) {
     uint32_t shift = g_ledger.granule_shift;
-    uintptr_t number = hg_ledger_part(shift, address);
-    uint64_t *record = hg_ledger_find_by(shift, address);
-    if (!record) return;
-    struct hg_ledger_view *view = &views[hg_ledger_place(number)];
-    /* At no instant one part's number with another's records. */
-    hg_store(&view->number, HG_LEDGER_NO_PART);
+    uintptr_t start = address & ~(hg_ledger_part_bytes(shift) - 1);
+    uint64_t *records = hg_ledger_find_by(shift, start);
+    if (!records || !start) return;
+    struct hg_ledger_view *view = hg_ledger_view(views, shift, address);
+    /* At no instant one part's address with another's records. */
+    hg_store(&view->back, HG_LEDGER_NO_PART);
     hg_in_order();
-    hg_store(&view->records, record - (address >> shift & (HG_LEDGER_PART_RECORDS - 1)));
+    hg_store(&view->records, records);
     hg_in_order();
-    hg_store(&view->number, number);
+    hg_store(&view->back, -start);
 }
 
 HG_INLINE uint64_t hg_ledger_pack(uintptr_t address, struct hg_block block) {

@@ -4,9 +4,8 @@
 #include "stacks.h"
 
 static HG_NOINLINE void forget_stacks(struct hg_thread *thread) {
-    hg_recall_clear(&thread->recall);
+    hg_recall_clear(&thread->recall, hg_load_acquire(&g_modules_generation));
     thread->transcript.depth = 0;
-    thread->generation = hg_load_acquire(&g_modules_generation);
 }
 
 static uint32_t make_walked(struct hg_thread *thread, uint64_t now_ns) {
@@ -73,11 +72,12 @@ static HG_NOINLINE uint32_t walk(struct hg_thread *thread, const struct hg_calle
 }
 
 static uint32_t locate(struct hg_thread *thread, const struct hg_frame *frame, uint64_t now_ns) {
-    if (HG_UNLIKELY(thread->generation != hg_load(&g_modules_generation))) forget_stacks(thread);
-    struct hg_memory *m = hg_recall_memory(&thread->recall, frame);
+    struct hg_recall *recall = &thread->recall;
+    if (HG_UNLIKELY(recall->generation != hg_load(&g_modules_generation))) forget_stacks(thread);
+    struct hg_memory *m = hg_recall_memory(recall, frame);
     uint64_t words = 0;
-    if (HG_LIKELY(hg_memory_is_of(m, frame))) {
-        uint32_t own = m->site, site = hg_recall_by_words(&thread->recall, m, &words);
+    if (HG_LIKELY(hg_memory_is_of(m, frame, recall->generation))) {
+        uint32_t own = m->site, site = hg_recall_by_words(recall, m, frame, &words);
         hg_threads_note(thread, HG_STAT_OTHER_WORDS, site != 0 && site != own);
         if (HG_LIKELY(site)) return site;
     }

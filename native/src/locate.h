@@ -21,34 +21,29 @@ struct hg_place {
     uint32_t site;
 };
 
-/* The memory of the stack above a hook's frame if all of it still stands; else NULL. */
-HG_INLINE const struct hg_memory *hg_locate_quickly(struct hg_thread *thread,
-                                                    const struct hg_frame *frame) {
-    if (HG_UNLIKELY(thread->generation != hg_glance(&g_modules_generation))) return NULL;
+/* The place of the stack above a hook's frame, if it is remembered and all of it still stands. */
+HG_INLINE bool hg_locate_quickly(struct hg_thread *thread, const struct hg_frame *frame,
+                                 struct hg_place *place) {
     const struct hg_memory *m = hg_recall_memory(&thread->recall, frame);
     /* One register for it, not a new computation at every use. */
     __asm__("" : "+r"(m));
-    return HG_LIKELY(hg_memory_is_of(m, frame)) && hg_memory_stands(m, frame) ? m : NULL;
+    *place = (struct hg_place){hg_glance(&m->line), hg_glance(&m->site)};
+    /* A signal handler that learns another stack in its place changes the frame, too. */
+    hg_in_order();
+    return HG_LIKELY(hg_memory_is_of(m, frame, hg_glance(&g_modules_generation))) &&
+           hg_memory_stands(m, frame);
 }
 
 /* The site of the stack, for an event that has not tried the short way. */
 HG_INLINE uint32_t hg_locate_first(struct hg_thread *thread, const struct hg_frame *frame,
                                    uint64_t now_ns) {
-    const struct hg_memory *m = hg_locate_quickly(thread, frame);
-    if (HG_UNLIKELY(!m)) return hg_locate_site(thread, frame, now_ns);
+    struct hg_place place;
+    if (HG_UNLIKELY(!hg_locate_quickly(thread, frame, &place)))
+        return hg_locate_site(thread, frame, now_ns);
 #ifdef HG_CHECK_WALKS
-    hg_locate_check(thread, frame, m->site, now_ns);
+    hg_locate_check(thread, frame, place.site, now_ns);
 #endif
-    return m->site;
-}
-
-/* The place that it remembers. False: a signal handler has just learned another stack in its place, which
- * cannot be one of the same frame. */
-HG_INLINE bool hg_locate_place(const struct hg_memory *m, const struct hg_frame *frame,
-                               struct hg_place *place) {
-    *place = (struct hg_place){hg_glance(&m->line), hg_glance(&m->site)};
-    hg_in_order();
-    return HG_LIKELY(hg_glance(&m->frame) == frame);
+    return place.site;
 }
 
 #endif

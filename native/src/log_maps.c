@@ -9,7 +9,7 @@
 
 static struct {
     uint32_t modules;    /* of the recording, that are known to be shown */
-    uint32_t generation; /* g_modules_generation when they were read */
+    uint64_t generation; /* g_modules_generation when they were read */
     uint32_t count;
     uint64_t starts[MOST_STARTS]; /* where each line's range begins, ascending */
 } g_maps;

@@ -77,7 +77,7 @@ static void retire(struct hg_code *code) {
     hg_rules_forget(start, end);
     if (code->module != UINT32_MAX) hg_recording_retire_module(code->module, hg_stacks_nodes());
     hg_stacks_retire(start, end);
-    hg_add_shared(&g_modules_generation, 1);
+    hg_add_shared(&g_modules_generation, HG_GENERATION);
     hg_store(&code->end, 0);
     hg_store_release(&code->start, 0);
 }

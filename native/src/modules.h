@@ -39,5 +39,7 @@ HG_INLINE bool hg_modules_is_loader(uintptr_t pc) { return pc - g_loader_start <
  * hg_stacks_retire) the call-tree nodes in them, and move g_modules_generation on: threads' caches
  * of stacks are stale then. To be called when the loader calls free(). */
 void hg_modules_check_unloaded(void);
+/* By so much: generations differ in all of their bits, and so does what they are added to. */
+#define HG_GENERATION UINT64_C(0x9e3779b97f4a7c15)
 
 #endif

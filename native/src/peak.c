@@ -7,6 +7,7 @@ static struct hg_thread_record *g_alone;
 
 void hg_peak_start(void) {
     g_peak_mode = HG_PEAK_SINGLE;
+    g_peak_may_fall = 0;
     g_peak_epoch = hg_load(&g_header->peak_epoch);
     g_peak_noted = 0;
     g_alone = NULL;
@@ -15,9 +16,31 @@ void hg_peak_start(void) {
 /* What all threads together may hold back. */
 static int64_t slack(void) { return (int64_t)(hg_load(&g_header->shards) + 1) * HG_PEAK_BATCH; }
 
+static bool may_fall(void) {
+    return __atomic_load_n(&g_peak_mode, __ATOMIC_SEQ_CST) >= HG_PEAK_FAR &&
+           !__atomic_load_n(&g_header->peak_rising, __ATOMIC_SEQ_CST);
+}
+
+/* After any change of what it is made of. Whoever stores it looks again afterwards, so that the last of
+ * several has seen what all of them did. */
+static void let_fall(void) {
+    bool may;
+    while ((may = may_fall()) != __atomic_load_n(&g_peak_may_fall, __ATOMIC_SEQ_CST))
+        __atomic_store_n(&g_peak_may_fall, may, __ATOMIC_SEQ_CST);
+}
+
+static bool set_rising(uint32_t is_rising) {
+    return __atomic_exchange_n(&g_header->peak_rising, is_rising, __ATOMIC_SEQ_CST);
+}
+
 static void set_mode(enum hg_peak_mode mode) {
-    uint32_t seen = hg_load(&g_peak_mode);
-    while (seen != HG_PEAK_BATCHED && !hg_swap(&g_peak_mode, &seen, (uint32_t)mode)) continue;
+    uint32_t seen = hg_load(&g_peak_mode), word = (uint32_t)mode;
+    while (seen != HG_PEAK_BATCHED && seen != word) {
+        bool is_set = __atomic_compare_exchange_n(&g_peak_mode, &seen, word, false,
+                                                  __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+        if (is_set) let_fall();
+        if (is_set) break;
+    }
     if (hg_load(&g_peak_mode) == HG_PEAK_BATCHED) {
         hg_store(&g_header->peak_error_bytes, (uint64_t)slack());
     }
@@ -31,7 +54,9 @@ void hg_peak_next_epoch(void) {
 }
 
 void hg_peak_close_shared(void) {
-    if (hg_exchange(&g_header->peak_rising, 0)) hg_peak_next_epoch();
+    if (!set_rising(0)) return;
+    hg_peak_next_epoch();
+    let_fall();
 }
 
 static void raise_peak(int64_t total, uint64_t now_ns) {
@@ -39,7 +64,8 @@ static void raise_peak(int64_t total, uint64_t now_ns) {
     while ((int64_t)seen < total) {
         if (!hg_swap(&g_header->peak_bytes, &seen, (uint64_t)total)) continue;
         hg_store(&g_header->peak_ns, now_ns);
-        hg_store_release(&g_header->peak_rising, 1);
+        set_rising(1);
+        let_fall();
         return;
     }
 }
@@ -105,7 +131,9 @@ static void write_alone(const struct hg_thread *thread, bool is_rising) {
     if (!is_rising) next_epoch_alone();
     /* The next fall ends it, also one from this height. */
     hg_store(&g_peak_noted, live - is_rising);
-    if (!hg_peak_is_alone()) raise_peak(whole_total(), thread->clock.now);
+    if (hg_peak_is_alone()) return;
+    raise_peak(whole_total(), thread->clock.now);
+    let_fall();
 }
 
 void hg_peak_note(const struct hg_thread *thread) { write_alone(thread, false); }

@@ -89,17 +89,19 @@ HG_INLINE void hg_peak_save(struct hg_counters *line) {
 /* For the short way among several threads: whether moving the total by `delta` concerns this thread's
  * own word alone, ... */
 HG_INLINE bool hg_peak_is_own(const struct hg_thread *thread, int64_t delta) {
-    uint32_t mode = hg_glance(&g_peak_mode);
-    int64_t change = hg_glance(&thread->record->unflushed) + delta;
-    bool is_within = (uint64_t)(change + HG_PEAK_BATCH - 1) < 2 * HG_PEAK_BATCH - 1;
-    return mode >= HG_PEAK_FAR && is_within;
+    int64_t change = delta + (HG_PEAK_BATCH - 1) + hg_glance(&thread->record->unflushed);
+    return HG_LIKELY((uint64_t)change < 2 * HG_PEAK_BATCH - 1);
 }
+/* ... if the peak is far, or batches are kept anyway, ... */
+HG_INLINE bool hg_peak_may_rise(void) { return HG_LIKELY(hg_glance(&g_peak_mode) >= HG_PEAK_FAR); }
+/* ... and, before lines fall, no peak is under way. Then it is moved so, in the end. */
+HG_INLINE bool hg_peak_may_fall(void) { return HG_LIKELY(hg_glance(&g_peak_may_fall)); }
 
-/* ... and whether its lines may change, no peak being under way. Then it is moved so, in the end. */
-HG_INLINE bool hg_peak_may_fall(void) { return HG_LIKELY(!hg_glance(&g_header->peak_rising)); }
-
-HG_INLINE void hg_peak_move_own(struct hg_thread *thread, int64_t delta) {
-    hg_add_at_once(&thread->record->unflushed, delta);
+HG_INLINE void hg_peak_rise_own(struct hg_thread_record *record, uint64_t size) {
+    hg_add_at_once(&record->unflushed, size);
+}
+HG_INLINE void hg_peak_fall_own(struct hg_thread_record *record, uint64_t size) {
+    (void)hg_subtract_at_once(&record->unflushed, size);
 }
 
 #endif

@@ -18,10 +18,11 @@ HG_INLINE uint64_t mix(uint64_t a, uint64_t b) {
 HG_INLINE uint64_t mix_pair(uint64_t key, uint64_t a, uint64_t b) { return mix(a ^ key, b + key); }
 
 /* The hash of what now stands where a memory's words are. Never 0. */
-HG_INLINE uint64_t hash_words(const struct hg_memory *m, const struct hg_memory_head *head) {
-    uintptr_t base = (uintptr_t)m->frame;
+HG_INLINE uint64_t hash_words(const struct hg_memory *m, const struct hg_memory_head *head,
+                              const struct hg_frame *frame) {
+    uintptr_t base = (uintptr_t)frame;
     uint64_t inner = hg_walk_word(base + m->inner), key = STEP;
-    uint64_t sum = head->shape + mix_pair(~STEP, inner, head->pc);
+    uint64_t sum = head->shape + mix_pair(~STEP, inner, head->key);
     for (const struct hg_quad *quad = m->quads; quad != m->end; quad++) {
         const uint32_t *at = quad->offsets;
         sum += mix_pair(key + STEP, hg_walk_word(base + at[0]), hg_walk_word(base + at[1]));
@@ -35,7 +36,7 @@ HG_INLINE uint64_t hash_words(const struct hg_memory *m, const struct hg_memory_
 /* While it changes a memory is none: nobody may find it between two stacks. */
 static void open_memory(struct hg_recall *recall, struct hg_memory *m) {
     hg_store(&recall->learned, NULL);
-    hg_store(&m->pc, 0);
+    hg_store(&m->key, 0);
     hg_in_order();
 }
 
@@ -45,8 +46,8 @@ static void close_memory(struct hg_recall *recall, struct hg_memory *m, uint32_t
     hg_store(&recall->learned, m);
 }
 
-static void read_words(struct hg_memory *m) {
-    uintptr_t base = (uintptr_t)m->frame;
+static void read_words(struct hg_memory *m, const struct hg_frame *frame) {
+    uintptr_t base = (uintptr_t)frame;
     m->inner_word = hg_walk_word(base + m->inner);
     for (struct hg_quad *quad = m->quads; quad != m->end; quad++) {
         for (uint32_t i = 0; i < 4; i++) quad->words[i] = hg_walk_word(base + quad->offsets[i]);
@@ -54,22 +55,23 @@ static void read_words(struct hg_memory *m) {
 }
 
 /* Make the words those that stand there now, of this hash. */
-static HG_NOINLINE void learn_words(struct hg_recall *recall, struct hg_memory *m, uint64_t hash,
-                                    uint32_t site) {
+static HG_NOINLINE void learn_words(struct hg_recall *recall, struct hg_memory *m,
+                                    const struct hg_frame *frame, uint64_t hash, uint32_t site) {
     open_memory(recall, m);
-    read_words(m);
+    read_words(m, frame);
     hg_recall_head(recall, m)->own = hash;
     close_memory(recall, m, site);
 }
 
-uint32_t hg_recall_by_words(struct hg_recall *recall, struct hg_memory *m, uint64_t *words) {
+uint32_t hg_recall_by_words(struct hg_recall *recall, struct hg_memory *m,
+                            const struct hg_frame *frame, uint64_t *words) {
     struct hg_memory_head *head = hg_recall_head(recall, m);
-    uint64_t hash = *words = hash_words(m, head);
+    uint64_t hash = *words = hash_words(m, head, frame);
     if (hash == head->own) return m->site;
     uint32_t site = hg_recall_site(recall, hash);
     if (!site) return 0;
     /* Twice in a row: it is this one's turn now. */
-    if (head->other == hash) learn_words(recall, m, hash, site);
+    if (head->other == hash) learn_words(recall, m, frame, hash, site);
     head->other = hash;
     return site;
 }
@@ -107,17 +109,18 @@ void hg_recall_miss(struct hg_recall *recall, uint64_t allocations) {
 
 void hg_recall_leave_stack(struct hg_recall *recall) {
     recall->learned = NULL;
-    for (uint32_t i = 0; i < HG_MEMORIES; i++) recall->memories[i].pc = 0;
+    for (uint32_t i = 0; i < HG_MEMORIES; i++) recall->memories[i].key = 0;
 }
 
-void hg_recall_clear(struct hg_recall *recall) {
+void hg_recall_clear(struct hg_recall *recall, uint64_t generation) {
     hg_recall_leave_stack(recall);
+    recall->generation = generation;
     if (recall->more) hg_sys_discard(recall->more, bytes_of(recall->more_bits));
     else __builtin_memset(recall->stacks, 0, sizeof recall->stacks);
 }
 
 bool hg_recall_admit(struct hg_recall *recall, const struct hg_memory *m) {
-    return !m->pc || ++recall->waiting % TAUGHT_ONCE_IN == 0;
+    return !m->key || ++recall->waiting % TAUGHT_ONCE_IN == 0;
 }
 
 struct hg_lesson *hg_recall_begin(struct hg_recall *recall, const struct hg_caller *caller) {
@@ -126,9 +129,10 @@ struct hg_lesson *hg_recall_begin(struct hg_recall *recall, const struct hg_call
     open_memory(recall, m);
     m->frame = frame;
     m->quads = recall->quads[m - recall->memories];
-    hg_recall_head(recall, m)->pc = caller->pc;
+    hg_recall_head(recall, m)->key = caller->pc + recall->generation;
     struct hg_lesson *lesson = &recall->lesson;
     lesson->memory = m;
+    lesson->frame = frame;
     lesson->twins = lesson->singles = 0;
     lesson->has_inner = false;
     return lesson;
@@ -164,9 +168,9 @@ void hg_recall_end(struct hg_recall *recall, uint64_t shape, uint32_t site) {
     m->inner = lesson->has_inner ? lesson->inner : lesson->twin[0] + 8;
     m->twins_end = twins_end;
     m->end = place_singles(lesson, twins_end);
-    read_words(m);
+    read_words(m, lesson->frame);
     head->shape = shape;
-    head->own = hash_words(m, head);
+    head->own = hash_words(m, head, lesson->frame);
     hg_recall_keep(recall, head->own, site);
     close_memory(recall, m, site);
 }
@@ -176,6 +180,6 @@ void hg_recall_keep_line(struct hg_recall *recall, uint32_t site, struct hg_coun
     if (!m || !line || m->site != site) return;
     m->line = line;
     hg_in_order();
-    hg_store(&m->pc, hg_recall_head(recall, m)->pc);
+    hg_store(&m->key, hg_recall_head(recall, m)->key);
     hg_store(&recall->learned, NULL);
 }

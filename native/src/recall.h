@@ -29,17 +29,18 @@ struct hg_quad {
 } __attribute__((aligned(16)));
 
 struct hg_memory {
-    uintptr_t pc;                 /* of the caller; 0: nothing is remembered here, or not all yet */
+    uint64_t key; /* the caller's pc and, added to it, the generation of modules; 0: nothing is
+                     remembered here, or not all yet */
     const struct hg_frame *frame; /* the hook's */
-    struct hg_counters *line;     /* of this thread's shard, for `site`; there if pc is */
+    struct hg_counters *line;     /* of this thread's shard, for `site`; there if the key is */
     uint32_t site;
-    uint32_t inner; /* where the word is that is looked at first, ... */
+    uint32_t inner;       /* where the word is that is looked at first, ... */
+    uintptr_t inner_word; /* ... and what it is */
     /* The quads of all others: first those of twins, two words side by side, as saved frame pointers and
      * return addresses are, then those of words that stand alone. */
-    const struct hg_quad *twins_end, *end;
     struct hg_quad *quads;
-    uintptr_t inner_word; /* ... and what it is */
-};
+    const struct hg_quad *twins_end, *end;
+} __attribute__((aligned(64)));
 _Static_assert(sizeof(struct hg_memory) == 64, "a memory is one cache line, and its quads");
 
 /* What the general way asks of a memory: apart from its words, two to a cache line. */
@@ -47,13 +48,14 @@ struct hg_memory_head {
     uint64_t shape; /* hash of all that says where the words are: see transcript.h */
     uint64_t own;   /* hash of the words */
     uint64_t other; /* hash of the last stack that differed in its words */
-    uintptr_t pc;   /* the memory's, also while it is none */
+    uint64_t key;   /* the memory's, also while it is none */
 };
 
 /* Where the words of a stack are that is being learned. */
 struct hg_lesson {
     struct hg_memory *memory;
-    uint32_t inner; /* as in the memory */
+    const struct hg_frame *frame; /* the hook's */
+    uint32_t inner;               /* as in the memory */
     bool has_inner;
     uint32_t twins, singles; /* so many */
     uint32_t twin[HG_MEMORY_WORDS / 2], single[HG_MEMORY_WORDS];
@@ -71,6 +73,7 @@ struct hg_stack_pair {
 };
 
 struct hg_recall {
+    uint64_t generation; /* of modules, when what is remembered was valid */
     struct hg_memory memories[HG_MEMORIES];
     struct hg_memory_head heads[HG_MEMORIES]; /* of each */
     struct hg_quad quads[HG_MEMORIES][HG_MEMORY_QUADS];
@@ -84,21 +87,17 @@ struct hg_recall {
     uint32_t waiting; /* stacks that came where another one is remembered */
 };
 
+/* The memory for a hook's frame. All that is looked at waits for this: no multiplication but one that is
+ * an address. Times five, as frames and return addresses often are as far apart from each other. */
 HG_INLINE struct hg_memory *hg_recall_memory(struct hg_recall *recall,
                                              const struct hg_frame *frame) {
-    uint32_t h = (uint32_t)(frame->pc + (uintptr_t)frame) * UINT32_C(0x9e3779b1);
-    return &recall->memories[h >> (32 - HG_MEMORY_BITS)];
+    uintptr_t mixed = frame->pc + ((uintptr_t)frame >> 4) * 5;
+    return &recall->memories[mixed % HG_MEMORIES];
 }
 
 HG_INLINE struct hg_memory_head *hg_recall_head(struct hg_recall *recall,
                                                 const struct hg_memory *memory) {
     return &recall->heads[memory - recall->memories];
-}
-
-/* Whether the memory is of walks that started like this one. Then its words can be read: they are
- * above the hook's frame, on the stack that it was on. */
-HG_INLINE bool hg_memory_is_of(const struct hg_memory *m, const struct hg_frame *frame) {
-    return m->pc == frame->pc && m->frame == frame;
 }
 
 /* Two words at once, from anywhere in a stack. */
@@ -107,6 +106,13 @@ typedef hg_two __attribute__((aligned(8), may_alias)) hg_twin;
 
 HG_INLINE hg_two hg_memory_pair(uintptr_t base, const uint32_t *offsets) {
     return (hg_two){hg_walk_word(base + offsets[0]), hg_walk_word(base + offsets[1])};
+}
+
+/* Whether the memory is of walks that started like this one. Then its words can be read: they are
+ * above the hook's frame, on the stack that it was on. */
+HG_INLINE bool hg_memory_is_of(const struct hg_memory *m, const struct hg_frame *frame,
+                               uint64_t generation) {
+    return hg_glance(&m->key) == frame->pc + generation && hg_glance(&m->frame) == frame;
 }
 
 /* Whether all words of a memory still stand. Looks at the inner one, and then at all others: a branch at
@@ -163,12 +169,13 @@ void hg_recall_miss(struct hg_recall *recall, uint64_t allocations);
 /* The site of a stack that a memory is of, if its words are the memory's, or were seen before; else 0,
  * and *words is their hash. For the general way: if they stood, the short way was left for another
  * reason, which is rare. */
-uint32_t hg_recall_by_words(struct hg_recall *recall, struct hg_memory *memory, uint64_t *words);
+uint32_t hg_recall_by_words(struct hg_recall *recall, struct hg_memory *memory,
+                            const struct hg_frame *frame, uint64_t *words);
 
 /* Forget where words can be read: the thread's stack is another. */
 void hg_recall_leave_stack(struct hg_recall *recall);
-/* Forget everything: code has changed. */
-void hg_recall_clear(struct hg_recall *recall);
+/* Forget everything: code has changed, and is now of this generation. */
+void hg_recall_clear(struct hg_recall *recall, uint64_t generation);
 
 /* Whether a stack that was walked, of another shape than what is remembered in its place, shall be
  * learned: always if that is nothing, else now and then. Where shapes take turns each would only drive out
@@ -180,7 +187,7 @@ bool hg_recall_admit(struct hg_recall *recall, const struct hg_memory *memory);
 struct hg_lesson *hg_recall_begin(struct hg_recall *recall, const struct hg_caller *caller);
 /* Where a word is, from the frame; 0: there is no room for it and the one below. */
 HG_INLINE uint32_t hg_lesson_place(const struct hg_lesson *lesson, uintptr_t at) {
-    uintptr_t offset = at - (uintptr_t)lesson->memory->frame;
+    uintptr_t offset = at - (uintptr_t)lesson->frame;
     /* Both kinds fill their last quad. */
     bool has_room = 2 * lesson->twins + lesson->singles + 8 <= HG_MEMORY_WORDS;
     return HG_LIKELY(has_room && offset <= UINT32_MAX) ? (uint32_t)offset : 0;

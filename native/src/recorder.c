@@ -36,7 +36,7 @@ static HG_NOINLINE void free_unseen(struct hg_thread *thread, struct hg_block bl
     hg_sites_end_life(thread, line, hg_recorder_lived(now_ns, block.birth));
     hg_sites_remove(line, block.size);
     /* Who knows how much was set aside. */
-    hg_recorder_count_departure(thread, block.size, 0, hg_peak_is_alone());
+    hg_recorder_count_departure(thread->record, block.size, 0, hg_peak_is_alone());
     hg_peak_after(thread, delta, now_ns);
 }
 
@@ -88,7 +88,7 @@ static HG_NOINLINE void arrive(struct hg_thread *thread, struct hg_counters *lin
     size_t usable = hg_recorder_usable(thread, block);
     hg_peak_save(line);
     hg_sites_add(thread, line, entry.size);
-    hg_recorder_count_arrival(thread, entry.size, usable, hg_peak_is_alone());
+    hg_recorder_count_arrival(thread->record, entry.size, usable, hg_peak_is_alone());
     hg_peak_after(thread, (int64_t)entry.size, now);
     hg_recorder_remember(thread, block, identity(block, entry), line);
     after_event(thread, entry.size, now);
@@ -97,8 +97,9 @@ static HG_NOINLINE void arrive(struct hg_thread *thread, struct hg_counters *lin
 /* The rest of the short way, once the stack is known. */
 static bool entered_shortly(struct hg_thread *thread, void *block, size_t size,
                             struct hg_place place) {
-    uint64_t *record = hg_ledger_in_view(thread->views, (uintptr_t)block);
-    if (HG_UNLIKELY(!record)) return false;
+    uint64_t *record;
+    uint32_t shift = g_ledger.granule_shift;
+    if (!hg_ledger_see(thread->views, shift, (uintptr_t)block, &record)) return false;
     if (HG_LIKELY(hg_glance(&g_is_short_way_open))) {
         if (HG_UNLIKELY(hg_real_is_mmapped(hg_real_size_word(block)))) return false;
         return hg_short_enter(thread, block, size, HG_SHORT_GLIBC, record, place,
@@ -162,7 +163,7 @@ static HG_NOINLINE void depart(struct hg_thread *thread, struct hg_counters *lin
     hg_sites_remove(line, size);
     if (hg_recorder_is_temporary(thread, block, identity(block, taken->block)))
         hg_recorder_count_temporary(thread, line);
-    hg_recorder_count_departure(thread, size, taken->usable, hg_peak_is_alone());
+    hg_recorder_count_departure(thread->record, size, taken->usable, hg_peak_is_alone());
     hg_peak_after(thread, -(int64_t)size, now);
     after_event(thread, size, now);
 }
@@ -197,7 +198,8 @@ static HG_NOINLINE void leave_for_good(struct hg_thread *thread, struct hg_count
     hg_peak_save(line);
     hg_sites_remove(line, taken->block.size);
     hg_add_own(&line->realloc_away, 1);
-    hg_recorder_count_departure(thread, taken->block.size, taken->usable, hg_peak_is_alone());
+    hg_recorder_count_departure(thread->record, taken->block.size, taken->usable,
+                                hg_peak_is_alone());
     hg_peak_after(thread, delta, now_ns);
 }
 
@@ -226,8 +228,8 @@ void hg_recorder_resized(struct hg_thread *thread, const struct hg_frame *frame,
     hg_sites_add(thread, line, size);
     hg_add_own(from == to ? &line->realloc_in_place : &line->realloc_moved, 1);
     bool is_alone = hg_peak_is_alone();
-    hg_recorder_count_departure(thread, taken->block.size, taken->usable, is_alone);
-    hg_recorder_count_arrival(thread, size, hg_recorder_usable(thread, to), is_alone);
+    hg_recorder_count_departure(thread->record, taken->block.size, taken->usable, is_alone);
+    hg_recorder_count_arrival(thread->record, size, hg_recorder_usable(thread, to), is_alone);
     hg_peak_after(thread, delta, now);
     hg_recorder_remember(thread, to, identity(to, entry), line);
     hg_add_own(&thread->record->reallocs, 1);

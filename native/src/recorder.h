@@ -99,18 +99,16 @@ HG_INLINE uint64_t hg_recorder_lived(uint64_t now_ns, uint32_t birth) {
 }
 
 /* `is_alone`: there is no other thread; see peak.h. */
-HG_INLINE void hg_recorder_count_arrival(struct hg_thread *thread, size_t size, size_t usable,
-                                         bool is_alone) {
-    struct hg_thread_record *record = thread->record;
+HG_INLINE void hg_recorder_count_arrival(struct hg_thread_record *record, size_t size,
+                                         size_t usable, bool is_alone) {
     hg_add_at_once(&record->allocations, 1);
     hg_add_at_once(&record->bytes_allocated, size);
     hg_add_at_once(&record->usable_allocated, usable);
     if (is_alone) hg_visible_arrival(size);
 }
 
-HG_INLINE void hg_recorder_count_departure(struct hg_thread *thread, size_t size, size_t usable,
-                                           bool is_alone) {
-    struct hg_thread_record *record = thread->record;
+HG_INLINE void hg_recorder_count_departure(struct hg_thread_record *record, size_t size,
+                                           size_t usable, bool is_alone) {
     if (is_alone) hg_usable_fall(record);
     hg_add_at_once(&record->frees, 1);
     hg_add_at_once(&record->bytes_freed, size);
@@ -118,17 +116,16 @@ HG_INLINE void hg_recorder_count_departure(struct hg_thread *thread, size_t size
     if (is_alone) hg_visible_departure(size);
 }
 
-/* This thread allocated `block` last. A signal handler may allocate in between; then that was last, and
- * nothing is said of either. */
+/* This thread allocated `block` last. A signal handler may allocate in between; then nothing is said of either,
+ * as the identity is that one's: if both have the same, which tells the site, the line is the same, too. */
 HG_INLINE void hg_recorder_remember(struct hg_thread *thread, void *block, uint64_t identity,
                                     struct hg_counters *line) {
     struct hg_last *last = &thread->last;
-    hg_store(&last->block, (uintptr_t)block);
-    hg_in_order();
     hg_store(&last->identity, identity);
+    hg_in_order();
     hg_store(&last->line, line);
     hg_in_order();
-    if (HG_UNLIKELY(hg_load(&last->block) != (uintptr_t)block)) hg_store(&last->block, 0);
+    hg_store(&last->block, (uintptr_t)block);
 }
 
 /* Whether `block` is what this thread allocated last; `identity` is its record in glibc's ledger, or

@@ -60,7 +60,7 @@ HG_INLINE bool hg_short_enter(struct hg_thread *thread, void *block, size_t size
     uint64_t least = hg_ledger_least(shift) ? hg_ledger_least(shift) : 1;
     if (HG_UNLIKELY(size - least >= hg_short_limit(kind) - least)) return false;
     if (HG_UNLIKELY(hg_glance(record))) return false;
-    if (HG_UNLIKELY(!is_alone && !hg_peak_is_own(thread, (int64_t)size))) return false;
+    if (!is_alone && !(hg_peak_is_own(thread, (int64_t)size) && hg_peak_may_rise())) return false;
     if (HG_UNLIKELY(!hg_sites_is_usual(line, size) && !hg_sites_note_quickly(line, size))) {
         return false;
     }
@@ -69,8 +69,9 @@ HG_INLINE bool hg_short_enter(struct hg_thread *thread, void *block, size_t size
     hg_peak_save(line);
     hg_sites_count(line, size);
     size_t usable = hg_short_usable(thread, block, size, kind);
-    hg_recorder_count_arrival(thread, size, usable, is_alone);
-    if (!is_alone) hg_peak_move_own(thread, (int64_t)size);
+    struct hg_thread_record *totals = thread->record;
+    hg_recorder_count_arrival(totals, size, usable, is_alone);
+    if (!is_alone) hg_peak_rise_own(totals, size);
     hg_recorder_remember(thread, block, word, line);
     hg_clock_serve(&thread->clock);
     return true;
@@ -81,16 +82,14 @@ HG_INLINE bool hg_short_arrive(struct hg_thread *thread, const struct hg_frame *
                                size_t size, enum hg_short_kind kind, bool is_alone) {
     bool is_glibc = kind == HG_SHORT_GLIBC;
     uint32_t shift = hg_short_shift(kind);
-    const struct hg_ledger_view *view = hg_ledger_view(thread->views, shift, (uintptr_t)block);
-    if (HG_UNLIKELY(!hg_ledger_is_in_view(view, shift, (uintptr_t)block))) return false;
+    uint64_t *record;
+    if (!hg_ledger_see(thread->views, shift, (uintptr_t)block, &record)) return false;
     if (HG_UNLIKELY(is_glibc && hg_real_is_mmapped(hg_real_size_word(block)))) return false;
-    uint64_t *record = hg_ledger_viewed(view, shift, (uintptr_t)block);
     /* A fresh block's is in no cache; meanwhile the stack is looked at. */
     __builtin_prefetch(record, 1);
-    const struct hg_memory *memory = hg_locate_quickly(thread, frame);
-    if (HG_UNLIKELY(!memory || !hg_clock_serves(&thread->clock))) return false;
     struct hg_place place;
-    if (HG_UNLIKELY(!hg_locate_place(memory, frame, &place))) return false;
+    if (HG_UNLIKELY(!hg_locate_quickly(thread, frame, &place))) return false;
+    if (HG_UNLIKELY(!hg_clock_serves(&thread->clock))) return false;
 #ifdef HG_CHECK_WALKS
     uint64_t state = hg_load(&thread->state);
     hg_thread_be(thread, HG_THREAD_IN_RECORDER, hg_frame_sp(frame));
@@ -128,8 +127,9 @@ HG_INLINE void hg_short_leave(struct hg_thread *thread, struct hg_counters *line
     hg_peak_save(line);
     hg_sites_remove(line, size);
     hg_clock_serve(&thread->clock);
-    hg_recorder_count_departure(thread, size, usable, is_alone);
-    if (!is_alone) hg_peak_move_own(thread, -(int64_t)size);
+    struct hg_thread_record *totals = thread->record;
+    hg_recorder_count_departure(totals, size, usable, is_alone);
+    if (!is_alone) hg_peak_fall_own(totals, size);
 }
 
 /* `block` is about to be given to the real free. NULL is in no view, and what the loader allocated not in
@@ -138,16 +138,15 @@ HG_INLINE bool hg_short_depart(struct hg_thread *thread, void *block, enum hg_sh
                                bool is_alone) {
     bool is_glibc = kind == HG_SHORT_GLIBC;
     uint32_t shift = hg_short_shift(kind);
-    const struct hg_ledger_view *view = hg_ledger_view(thread->views, shift, (uintptr_t)block);
-    if (HG_UNLIKELY(!hg_ledger_is_in_view(view, shift, (uintptr_t)block))) return false;
-    uint64_t *record = hg_ledger_viewed(view, shift, (uintptr_t)block), word = hg_glance(record);
+    uint64_t *record;
+    if (!hg_ledger_see(thread->views, shift, (uintptr_t)block, &record)) return false;
+    uint64_t word = hg_glance(record);
     if (HG_UNLIKELY(!word || !hg_clock_serves(&thread->clock))) return false;
     if (HG_UNLIKELY(!is_glibc && !hg_ledger_is_at(shift, (uintptr_t)block, word))) return false;
     if (HG_UNLIKELY(is_glibc && hg_real_is_mmapped(hg_real_size_word(block)))) return false;
     uint64_t size = word & (HG_LEDGER_SMALL_LIMIT - 1);
     if (HG_UNLIKELY(kind == HG_SHORT_CLASSED && size >= hg_short_limit(kind))) return false;
-    bool may_fall = is_alone || (hg_peak_is_own(thread, -(int64_t)size) && hg_peak_may_fall());
-    if (HG_UNLIKELY(!may_fall)) return false;
+    if (!is_alone && !(hg_peak_is_own(thread, -(int64_t)size) && hg_peak_may_fall())) return false;
 
     struct hg_counters *line = hg_glance(&thread->last.line);
     hg_in_order(); /* a signal handler that allocates changes the block, too */
@@ -158,8 +157,9 @@ HG_INLINE bool hg_short_depart(struct hg_thread *thread, void *block, enum hg_sh
         hg_short_leave(thread, line, block, record, size, kind, is_alone);
         return true;
     }
-    line = hg_sites_line_at(&thread->counters, (uint32_t)(word >> HG_LEDGER_SITE_SHIFT));
-    if (HG_UNLIKELY(!line || !hg_short_end_life(thread, line, word))) return false;
+    uint32_t site = (uint32_t)(word >> HG_LEDGER_SITE_SHIFT);
+    if (!hg_sites_has_line(&thread->counters, site, &line)) return false;
+    if (HG_UNLIKELY(!hg_short_end_life(thread, line, word))) return false;
     hg_short_leave(thread, line, block, record, size, kind, is_alone);
     return true;
 }

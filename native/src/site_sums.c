@@ -8,11 +8,8 @@ uint32_t hg_site_sums_end(void) { return hg_load_acquire(&g_header->sites); }
 
 /* Add one shard's line of `site`, if it was ever touched. */
 static void add_line(struct hg_site_sums *sums, const struct hg_table *shard, uint32_t site) {
-    uintptr_t extent = hg_load_acquire(&shard->extents[site / HG_COUNTERS_PER_EXTENT]);
-    uint32_t in_extent = site % HG_COUNTERS_PER_EXTENT;
-    if (!(extent >> (in_extent / HG_LINES_PER_PAGE) & 1)) return;
-    const struct hg_counters *line =
-        (const struct hg_counters *)(extent & ~(uintptr_t)(HG_STEP - 1)) + in_extent;
+    struct hg_counters *line;
+    if (!hg_sites_has_line(shard, site, &line)) return;
     sums->allocations += hg_load(&line->allocations);
     sums->frees += hg_load(&line->frees);
     sums->bytes_allocated += hg_load(&line->bytes_allocated);

@@ -7,7 +7,7 @@
 #include "table.h"
 #include "thread.h"
 
-#define HG_LINES_PER_PAGE (HG_PAGE / sizeof(struct hg_counters))
+_Static_assert(HG_COUNTERS_PER_EXTENT * sizeof(struct hg_counters) == HG_STEP, "lines fill a step");
 
 /* Fresh tables; called when a recording starts. False: no room. */
 bool hg_sites_start(void);
@@ -16,18 +16,19 @@ bool hg_sites_start_shard(struct hg_table *shard, uint32_t number);
 /* ... and what stands beside those of sampled sites. */
 bool hg_sites_start_samples(struct hg_table *shard, uint32_t number);
 
-/* The site's line in this shard; NULL when it has none yet. */
-HG_INLINE struct hg_counters *hg_sites_line_at(const struct hg_table *shard, uint32_t site) {
-    uintptr_t extent = hg_load(&shard->extents[site / HG_COUNTERS_PER_EXTENT]);
-    uint32_t in_extent = site % HG_COUNTERS_PER_EXTENT;
-    if (HG_UNLIKELY(!(extent >> (in_extent / HG_LINES_PER_PAGE) & 1))) return NULL;
-    return (struct hg_counters *)(extent & ~(uintptr_t)(HG_STEP - 1)) + in_extent;
+/* The site's line in this shard, if it has one. */
+HG_INLINE bool hg_sites_has_line(const struct hg_table *shard, uint32_t site,
+                                 struct hg_counters **line) {
+    uintptr_t extent = hg_load_acquire(&shard->extents[site / HG_COUNTERS_PER_EXTENT]);
+    uintptr_t in_extent = (uintptr_t)site * sizeof **line % HG_STEP;
+    *line = (struct hg_counters *)((extent & ~(uintptr_t)(HG_STEP - 1)) + in_extent);
+    return HG_LIKELY(extent >> (in_extent / HG_PAGE) & 1);
 }
 
 /* The site's line in this shard, made if need be; NULL when there is no room for it. */
 HG_INLINE struct hg_counters *hg_sites_line(struct hg_table *shard, uint32_t site) {
-    struct hg_counters *line = hg_sites_line_at(shard, site);
-    return HG_LIKELY(line) ? line : hg_table_slot(shard, site);
+    struct hg_counters *line;
+    return hg_sites_has_line(shard, site, &line) ? line : hg_table_slot(shard, site);
 }
 
 HG_GLOBAL struct hg_table g_sites_histograms;

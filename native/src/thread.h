@@ -42,7 +42,6 @@ struct hg_thread {
     struct hg_thread_clock clock;
     struct hg_last last;
     struct hg_table counters;
-    uint32_t generation; /* of modules, when what is remembered of stacks was valid */
     /* What an event looks at while sampling, on one cache line: */
     _Alignas(64) struct hg_thread_record *tallied; /* `record`, or nobody's if there is none */
     struct hg_tally tally;

@@ -48,7 +48,8 @@ static uintptr_t call_once(const char *path, void (*body)(const char *)) {
 
 /* Rules of an unloaded object are gone once the loader's change was looked at. */
 static void check_reused_address(const char *one, const char *two) {
-    uint32_t retired = g_retired_modules, generation = g_modules_generation;
+    uint32_t retired = g_retired_modules;
+    uint64_t generation = g_modules_generation;
     uintptr_t place = 0;
     for (int i = 0; i < 40; i++) {
         uintptr_t here = call_once(i % 2 ? two : one, check);
@@ -59,7 +60,8 @@ static void check_reused_address(const char *one, const char *two) {
     }
     EXPECT(g_retired_modules == retired + 40, "%u retired", g_retired_modules - retired);
     EXPECT(g_retired_ranges == g_retired_modules, "%u ranges", g_retired_ranges);
-    EXPECT(g_modules_generation == generation + 40, "generation %u", g_modules_generation);
+    EXPECT(g_modules_generation == generation + 40 * HG_GENERATION, "generation %lx",
+           g_modules_generation);
     for (uint32_t i = 0; i < g_module_count; i++) {
         bool plugin = strstr(g_module_paths[i], "plugin") != NULL;
         EXPECT((g_modules[i].node_end != UINT32_MAX) == plugin, "%s", g_module_paths[i]);

@@ -192,6 +192,63 @@ static void extremes(void) {
     check_same(hg_ledger_take(UINTPTR_MAX), (struct hg_block){0});
 }
 
+/* What is in view is what is found; no block at all never is, nor what nobody looked at. */
+static void views_show_what_is_found(void) {
+    static struct hg_ledger_view views[HG_LEDGER_VIEWS];
+    static struct model m;
+    for (uint32_t shift = HG_LEDGER_OTHER_SHIFT; shift <= HG_LEDGER_USUAL_SHIFT; shift++) {
+        struct random r = random_start(shift);
+        uint32_t seen = 0;
+        uint64_t *record;
+        memset(views, 0, sizeof views);
+        memset(&m, 0, sizeof m);
+        start_ledger(shift);
+        hg_ledger_look_away(views);
+        choose_places(&m, &r, shift);
+        for (uint32_t i = 0; i < PLACES; i++) {
+            uintptr_t address = m.places[i].address;
+            if (i % 2) put_at(&m.places[i], (struct hg_block){24, 9, 9});
+            hg_ledger_look_at(views, address);
+            uint64_t *found =
+                address < hg_ledger_part_bytes(shift) ? NULL : hg_ledger_find(address);
+            CHECK_EQUAL(hg_ledger_see(views, shift, address, &record), found != NULL);
+            CHECK(!found || record == found);
+            seen += found != NULL;
+            uintptr_t any = m.places[random_below(&r, PLACES)].address;
+            CHECK(!hg_ledger_see(views, shift, any, &record) || record == hg_ledger_find(any));
+            CHECK(!hg_ledger_see(views, shift, 0, &record));
+        }
+        CHECK(seen > PLACES / 2);
+    }
+}
+
+/* The heaps of sixteen threads are in view together; what is a GiB away takes another's place. */
+static void heaps_do_not_hide_each_other(void) {
+    enum { HEAPS = 16, PARTS = 8 };
+    static struct hg_ledger_view views[HG_LEDGER_VIEWS];
+    struct hg_block block = {24, 9, 9}, replaced;
+    uint64_t *record;
+    start_ledger(HG_LEDGER_USUAL_SHIFT);
+    hg_ledger_look_away(views);
+    for (uint32_t i = 0; i < HEAPS * PARTS; i++) {
+        uintptr_t address =
+            0x7f0000000000 + (UINT64_C(64) << 20) * (i / PARTS) + 65536 * (i % PARTS);
+        CHECK(hg_ledger_put(address, block, &replaced));
+        hg_ledger_look_at(views, address);
+    }
+    for (uint32_t i = 0; i < HEAPS * PARTS; i++) {
+        uintptr_t address =
+            0x7f0000000000 + (UINT64_C(64) << 20) * (i / PARTS) + 65536 * (i % PARTS);
+        CHECK(hg_ledger_see(views, HG_LEDGER_USUAL_SHIFT, address + 65535, &record));
+        CHECK_EQUAL(record, hg_ledger_find(address + 65535));
+    }
+    CHECK(hg_ledger_put(0x7f0040000000, block, &replaced));
+    CHECK(!hg_ledger_see(views, HG_LEDGER_USUAL_SHIFT, 0x7f0040000000, &record));
+    hg_ledger_look_at(views, 0x7f0040000000);
+    CHECK(hg_ledger_see(views, HG_LEDGER_USUAL_SHIFT, 0x7f0040000000, &record));
+    CHECK(!hg_ledger_see(views, HG_LEDGER_USUAL_SHIFT, 0x7f0000000000, &record));
+}
+
 /* A leaf covers a megabyte of heap; a block pays only for the sixteenth it is in. */
 static void reserves_only_what_is_used(void) {
     enum { PART = HG_LEDGER_RECORDS * 8 / 16 };
@@ -321,6 +378,8 @@ int main(void) {
     RUN(replaces_small_blocks_unasked);
     RUN(tiny_neighbours);
     RUN(extremes);
+    RUN(views_show_what_is_found);
+    RUN(heaps_do_not_hide_each_other);
     RUN(reserves_only_what_is_used);
     RUN(grown_heaps_come_in_groups);
     RUN(where_no_group_fits_parts_do);

@@ -169,6 +169,57 @@ static void peak_comes_near_in_small_steps(void) {
     model_check_peak(&g_model);
 }
 
+/* Up, above all peaks, and down again. */
+static void leap(struct hg_thread *thread, int64_t bytes) {
+    hg_peak_before(thread, bytes);
+    hg_peak_after(thread, bytes, 20000);
+    CHECK(g_header->peak_rising);
+    CHECK(!g_peak_may_fall);
+    hg_peak_before(thread, -bytes);
+    hg_peak_after(thread, -bytes, 20000);
+    CHECK(g_peak_may_fall);
+}
+
+/* A quarter of a million shared events within what the clock calls an instant. */
+static void hammer(struct hg_thread *thread) {
+    hg_peak_before(thread, 0); /* with nothing of its own */
+    for (uint32_t i = 0; i < HG_PEAK_RATE + 10; i++)
+        hg_peak_move_shared(thread, i % 2 ? -10 : 10, 5);
+    CHECK_EQUAL(g_peak_mode, HG_PEAK_BATCHED);
+    hg_peak_before(thread, 0); /* ends a peak */
+    CHECK(g_peak_may_fall);
+}
+
+/* Frees keep to themselves whenever the peak is far and none is under way, also after many threads have
+ * changed both at once. */
+static void move_up_and_down(void *argument, uint32_t number) {
+    (void)argument;
+    forget_thread();
+    struct hg_thread *thread = hg_threads_attach();
+    struct random r = random_start(80 + number);
+    int64_t total = 0;
+    for (uint32_t i = 0; i < 20000; i++) {
+        int64_t up = 1 + (int64_t)random_of_bits(&r, 19);
+        int64_t delta = total < up || i / 100 % 2 ? up : -up;
+        hg_peak_before(thread, delta);
+        hg_peak_after(thread, delta, i);
+        total += delta;
+    }
+}
+
+static void frees_are_let_go(void) {
+    struct model_thread t = start_model();
+    for (uint32_t round = 0; round < 20; round++) {
+        run_threads(THREADS, move_up_and_down, NULL);
+        CHECK_EQUAL(g_peak_may_fall, g_peak_mode >= HG_PEAK_FAR && !g_header->peak_rising);
+        leap(t.thread, INT64_C(1) << (34 + round));
+    }
+    t = start_model();
+    run_threads(THREADS, just_attach, NULL);
+    hammer(t.thread);
+    leap(t.thread, INT64_C(1) << 34);
+}
+
 /* ---- when threads hammer the total ------------------------------------------------------------ */
 
 static void error_is_stated(void) {
@@ -176,11 +227,7 @@ static void error_is_stated(void) {
     struct random r = random_start(70);
     int64_t total = 0, peak = 0, most = 0;
     run_threads(3, just_attach, NULL);
-    hg_peak_before(t.thread, 0); /* with nothing of its own */
-    /* A quarter of a million shared events within what the clock calls an instant. */
-    for (uint32_t i = 0; i < HG_PEAK_RATE + 10; i++) {
-        hg_peak_move_shared(t.thread, i % 2 ? -10 : 10, 5);
-    }
+    hammer(t.thread);
     CHECK(g_header->peak_error_bytes > 0);
     CHECK(g_header->peak_error_bytes <= 16 * HG_PEAK_BATCH);
     for (uint32_t i = 0; i < 200000; i++) {
@@ -207,6 +254,7 @@ int main(void) {
     RUN(ordered_threads);
     RUN(first_thread_waits);
     RUN(peak_comes_near_in_small_steps);
+    RUN(frees_are_let_go);
     RUN(error_is_stated);
     return 0;
 }
