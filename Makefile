@@ -75,7 +75,7 @@ tidy: setup
 	@$(python) -m pip install --quiet --disable-pip-version-check --group tidy
 	@.venv/bin/clang-tidy --quiet $(wildcard native/src/*.c) -- -std=gnu11 -Inative/include
 
-# About half an hour; ARGS=--quick takes two; ARGS='--only NAME' one workload, NAME may be a pattern
+# 35 minutes; ARGS=--quick takes two; ARGS='--only NAME' one workload, NAME may be a pattern
 # such as 'part*' or 'growth*' (bench/run.py --help lists them).
 bench: setup
 	@$(python) bench/run.py --install $(ARGS)
