@@ -219,8 +219,9 @@ static void start(void) {
     }
     if (started) hg_log_start();
     if (started) hg_trace_start();
-    hg_store_release(&gate()->phase, started ? RECORDING : OFF);
+    /* The mode first: threads that wait for the phase may change it at once. */
     hg_mode_begin(started);
+    hg_store_release(&gate()->phase, started ? RECORDING : OFF);
     if (started) hg_add_shared(&g_header->losses[HG_LOSS_EARLY], hg_exchange(&gate()->early, 0));
     if (started) hg_outputs_start();
 }

@@ -235,7 +235,7 @@ void hg_path_drop(bool (*is_gone)(uint32_t node, uintptr_t start, uintptr_t end)
         struct table *table = &g_index.tables[n];
         for (uint32_t i = 0; i <= hg_load(&table->mask); i++) {
             struct slot *slot = &hg_load(&table->slots)[i];
-            uint64_t value = hg_load(&slot->value);
+            uint64_t value = hg_load_acquire(&slot->value); /* and the node that it tells of */
             if (!value || hg_load_acquire(&slot->hash) < 2) continue;
             if (is_gone(read_value(value).node, start, end)) hg_store(&slot->hash, DROPPED);
         }
