@@ -50,7 +50,7 @@ class Workload:
     command: Callable[[Scale], Command]
     goals: tuple[Goal, ...]
     rivals: tuple[str, ...] = ()  # the first one also in a quick run
-    is_long: bool = False  # a real program: fewer rounds
+    is_long: bool = False  # a real program: fewer rounds in a quick run
 
 
 FAST_RIVALS = ("heaptrack", "heaptrack -r", "jemalloc sampled", "tcmalloc sampled")

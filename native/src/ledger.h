@@ -100,8 +100,8 @@ HG_INLINE uint64_t *hg_ledger_find_by(uint32_t shift, uintptr_t address) {
     return (uint64_t *)(leaf & ~HG_LEDGER_PART_MASK) + index;
 }
 
-/* Parts of the ledger that a thread came by lately: reserved, and they never move. Addresses a GiB apart
- * share a place: the heaps that glibc makes for further threads begin 64 MiB apart. */
+/* Parts of the ledger that a thread came by lately: reserved, and they never move. Above glibc
+ * addresses a GiB apart share a place: the heaps that it makes for further threads begin 64 MiB apart. */
 #define HG_LEDGER_VIEW_BITS 14u
 #define HG_LEDGER_VIEWS (1u << HG_LEDGER_VIEW_BITS)
 #define HG_LEDGER_PART_SHIFT 11u

@@ -36,10 +36,11 @@ static bool set_rising(uint32_t is_rising) {
 static void set_mode(enum hg_peak_mode mode) {
     uint32_t seen = hg_load(&g_peak_mode), word = (uint32_t)mode;
     while (seen != HG_PEAK_BATCHED && seen != word) {
-        bool is_set = __atomic_compare_exchange_n(&g_peak_mode, &seen, word, false,
-                                                  __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-        if (is_set) let_fall();
-        if (is_set) break;
+        if (!__atomic_compare_exchange_n(&g_peak_mode, &seen, word, false, __ATOMIC_SEQ_CST,
+                                         __ATOMIC_SEQ_CST))
+            continue;
+        let_fall();
+        break;
     }
     if (hg_load(&g_peak_mode) == HG_PEAK_BATCHED) {
         hg_store(&g_header->peak_error_bytes, (uint64_t)slack());

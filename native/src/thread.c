@@ -137,8 +137,8 @@ static uint32_t hand_out(uint32_t *count, uint32_t limit) {
 static struct hg_thread *new_slot(void) {
     struct hg_thread *slot = hg_sys_map_wiped(sizeof *slot);
     if (!slot) return NULL;
-    slot->recall.generation =
-        hg_load(&g_modules_generation); /* it remembers nothing that is older */
+    /* It remembers nothing that is older. */
+    slot->recall.generation = hg_load(&g_modules_generation);
     hg_ledger_look_away(slot->views);
     slot->shard_number = hand_out(&g_header->shards, HG_MAX_SHARDS);
     if (slot->shard_number != UINT32_MAX &&

@@ -222,6 +222,10 @@ static void views_show_what_is_found(void) {
     }
 }
 
+static uintptr_t in_heap(uint32_t heap, uint32_t part) {
+    return 0x7f0000000000 + (UINT64_C(64) << 20) * heap + UINT64_C(65536) * part;
+}
+
 /* The heaps of sixteen threads are in view together; what is a GiB away takes another's place. */
 static void heaps_do_not_hide_each_other(void) {
     enum { HEAPS = 16, PARTS = 8 };
@@ -231,14 +235,12 @@ static void heaps_do_not_hide_each_other(void) {
     start_ledger(HG_LEDGER_USUAL_SHIFT);
     hg_ledger_look_away(views);
     for (uint32_t i = 0; i < HEAPS * PARTS; i++) {
-        uintptr_t address =
-            0x7f0000000000 + (UINT64_C(64) << 20) * (i / PARTS) + 65536 * (i % PARTS);
+        uintptr_t address = in_heap(i / PARTS, i % PARTS);
         CHECK(hg_ledger_put(address, block, &replaced));
         hg_ledger_look_at(views, address);
     }
     for (uint32_t i = 0; i < HEAPS * PARTS; i++) {
-        uintptr_t address =
-            0x7f0000000000 + (UINT64_C(64) << 20) * (i / PARTS) + 65536 * (i % PARTS);
+        uintptr_t address = in_heap(i / PARTS, i % PARTS);
         CHECK(hg_ledger_see(views, HG_LEDGER_USUAL_SHIFT, address + 65535, &record));
         CHECK_EQUAL(record, hg_ledger_find(address + 65535));
     }

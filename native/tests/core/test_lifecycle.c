@@ -16,6 +16,7 @@
 
 #include "clock.h"
 #include "fixture.h"
+#include "mode.h"
 #include "modules.h"
 #include "options.h"
 #include "reader.h"
@@ -410,6 +411,7 @@ static void start_in_threads(void) {
     CHECK_EQUAL(g_header->threads, seen);
     /* However many took themselves for the first. */
     CHECK_EQUAL((g_header->flags & HG_FLAG_MULTI_THREADED) != 0, seen > 1);
+    CHECK(seen <= 1 || hg_mode_beneath() != HG_MODE_EXACT);
     CHECK_EQUAL(g_header->live_flushed + hg_threads_unflushed(), sum * 10);
     CHECK(g_header->peak_bytes <= sum * 10 && g_header->peak_bytes + 10 >= sum * 10);
 }

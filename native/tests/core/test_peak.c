@@ -205,8 +205,8 @@ static void move_up_and_down(void *argument, uint32_t number) {
         hg_peak_after(thread, delta, i);
         total += delta;
     }
-    hg_thread_be(thread, HG_THREAD_READY,
-                 0); /* as at the end of an event: another may take its slot */
+    /* As at the end of an event: another may take its slot. */
+    hg_thread_be(thread, HG_THREAD_READY, 0);
 }
 
 static void frees_are_let_go(void) {
