@@ -46,29 +46,30 @@ static HG_NOINLINE uint32_t walk_in_full(struct hg_thread *thread, const struct 
 
 /* A stack that is walked for the second time is remembered: many a one comes only once. If it differs
  * from what is remembered in its place in its words only, their hash suffices. */
-static void learn(struct hg_thread *thread, const struct hg_memory *m, uint64_t words,
-                  uint32_t site) {
+static void learn(struct hg_thread *thread, const struct hg_memory *m, const struct hg_frame *frame,
+                  uint64_t words, uint32_t site) {
     const struct hg_transcript *transcript = &thread->transcript;
-    bool is_of =
-        words && hg_recall_head(&thread->recall, m)->shape == hg_transcript_shape(transcript);
-    if (is_of) hg_recall_keep(&thread->recall, words, site);
-    else if (hg_recall_admit(&thread->recall, m))
-        hg_transcript_teach(transcript, &thread->recall, site);
+    struct hg_recall *recall = &thread->recall;
+    bool is_of = hg_memory_is_of(m, frame, recall->generation) &&
+                 hg_recall_head(recall, m)->shape == hg_transcript_shape(transcript);
+    if (is_of) hg_recall_keep(recall, words ? words : hg_recall_mix(recall, m, frame), site);
+    else if (hg_recall_admit(recall, m)) hg_transcript_teach(transcript, recall, site);
 }
 
 /* The stack is not one that the thread remembers. `m` is the memory of its place; `words` the hash of its
- * words by that, 0 if the memory is not of it. */
-static HG_NOINLINE uint32_t walk(struct hg_thread *thread, const struct hg_caller *caller,
+ * words by that, 0 if they were not looked for. */
+static HG_NOINLINE uint32_t walk(struct hg_thread *thread, const struct hg_frame *frame,
                                  const struct hg_memory *m, uint64_t words, uint64_t now_ns) {
     struct hg_transcript *transcript = &thread->transcript;
-    uint64_t path = hg_transcript_walk(transcript, &thread->walker, caller, g_options.depth);
+    struct hg_caller caller = hg_frame_caller(frame);
+    uint64_t path = hg_transcript_walk(transcript, &thread->walker, &caller, g_options.depth);
     hg_threads_note(thread, HG_STAT_WALKS, 1);
-    if (HG_UNLIKELY(!path)) return walk_in_full(thread, caller, now_ns);
+    if (HG_UNLIKELY(!path)) return walk_in_full(thread, &caller, now_ns);
     hg_threads_note(thread, HG_STAT_REUSED_FRAMES, transcript->depth - transcript->fresh);
     uint32_t site = hg_recall_site(&thread->recall, path);
-    if (HG_LIKELY(site)) learn(thread, m, words, site);
+    if (HG_LIKELY(site)) learn(thread, m, frame, words, site);
     else site = first_seen(thread, path, make_transcribed, now_ns);
-    return HG_LIKELY(site) ? site : walk_in_full(thread, caller, now_ns);
+    return HG_LIKELY(site) ? site : walk_in_full(thread, &caller, now_ns);
 }
 
 static uint32_t locate(struct hg_thread *thread, const struct hg_frame *frame, uint64_t now_ns) {
@@ -81,8 +82,7 @@ static uint32_t locate(struct hg_thread *thread, const struct hg_frame *frame, u
         hg_threads_note(thread, HG_STAT_OTHER_WORDS, site != 0 && site != own);
         if (HG_LIKELY(site)) return site;
     }
-    struct hg_caller caller = hg_frame_caller(frame);
-    return walk(thread, &caller, m, words, now_ns);
+    return walk(thread, frame, m, words, now_ns);
 }
 
 #ifdef HG_CHECK_WALKS

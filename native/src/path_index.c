@@ -15,7 +15,7 @@ struct slot {
     uint64_t value; /* node | site << 32 */
 };
 
-/* An open-addressed table. Past five eighths it is followed by a larger one, into which everything is
+/* An open-addressed table. Past eleven sixteenths it is followed by a larger one, into which everything is
  * moved, by one thread at a time, table after table; until that is done a search looks in all of them,
  * the newest first. A table that has been moved is given back, and who is late may still write there:
  * what was read counts only if the table still stood afterwards. Whoever changes a table looks
@@ -85,7 +85,7 @@ static HG_NOINLINE struct table *next_table(struct table *table) {
 /* The newest table, which is made when the one before fills up; NULL when all are full. */
 HG_INLINE struct table *newest(void) {
     struct table *table = &g_index.tables[hg_load_acquire(&g_index.count) - 1];
-    bool has_room = hg_load(&table->filled) <= hg_load(&table->mask) / 8 * 5;
+    bool has_room = hg_load(&table->filled) <= hg_load(&table->mask) / 16 * 11;
     return HG_LIKELY(has_room) ? table : next_table(table);
 }
 

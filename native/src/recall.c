@@ -5,6 +5,7 @@
 #define TAUGHT_ONCE_IN 16u
 #define MISSES 16384u /* are looked at together */
 #define MISSED_ONCE_IN 3u
+#define NEAR (UINT64_C(64) << 20)
 #define STEP UINT64_C(0x9e3779b97f4a7c15)
 
 /* All bits of both, mixed: the two halves of their product. */
@@ -31,6 +32,23 @@ HG_INLINE uint64_t hash_words(const struct hg_memory *m, const struct hg_memory_
     }
     uint64_t hash = mix(sum, UINT64_C(0xd6e8feb86659fd93));
     return hash ? hash : 1;
+}
+
+/* How far a word is from the memory's, so that one that is near has no high bits. */
+HG_INLINE uint64_t distance(const struct hg_quad *quad, uint32_t word, uintptr_t base) {
+    return hg_walk_word(base + quad->offsets[word]) - quad->words[word] + NEAR;
+}
+
+/* Whether the stack may be of the memory's shape: then there is code where the memory has code, and mostly
+ * near it. Of a compiler's stacks that are of another shape the first four words tell all but one in
+ * thirty. */
+HG_INLINE bool may_be_of(const struct hg_memory *m, const struct hg_frame *frame) {
+    const struct hg_quad *quad = m->quads;
+    uintptr_t base = (uintptr_t)frame;
+    if (HG_UNLIKELY(quad == m->end)) return true;
+    uint64_t distances = distance(quad, 0, base) | distance(quad, 1, base) |
+                         distance(quad, 2, base) | distance(quad, 3, base);
+    return distances < 2 * NEAR;
 }
 
 /* While it changes a memory is none: nobody may find it between two stacks. */
@@ -66,6 +84,8 @@ static HG_NOINLINE void learn_words(struct hg_recall *recall, struct hg_memory *
 uint32_t hg_recall_by_words(struct hg_recall *recall, struct hg_memory *m,
                             const struct hg_frame *frame, uint64_t *words) {
     struct hg_memory_head *head = hg_recall_head(recall, m);
+    /* What would be looked for is not there, and in no cache either. */
+    if (!may_be_of(m, frame) && !recall->is_mixed[m - recall->memories]) return 0;
     uint64_t hash = *words = hash_words(m, head, frame);
     if (hash == head->own) return m->site;
     uint32_t site = hg_recall_site(recall, hash);
@@ -74,6 +94,12 @@ uint32_t hg_recall_by_words(struct hg_recall *recall, struct hg_memory *m,
     if (head->other == hash) learn_words(recall, m, frame, hash, site);
     head->other = hash;
     return site;
+}
+
+uint64_t hg_recall_mix(struct hg_recall *recall, const struct hg_memory *m,
+                       const struct hg_frame *frame) {
+    recall->is_mixed[m - recall->memories] = true;
+    return hash_words(m, hg_recall_head(recall, m), frame);
 }
 
 static size_t bytes_of(uint32_t more_bits) {
@@ -130,6 +156,7 @@ struct hg_lesson *hg_recall_begin(struct hg_recall *recall, const struct hg_call
     m->frame = frame;
     m->quads = recall->quads[m - recall->memories];
     hg_recall_head(recall, m)->key = caller->pc + recall->generation;
+    recall->is_mixed[m - recall->memories] = false;
     struct hg_lesson *lesson = &recall->lesson;
     lesson->memory = m;
     lesson->frame = frame;

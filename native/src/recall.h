@@ -77,6 +77,7 @@ struct hg_recall {
     struct hg_memory memories[HG_MEMORIES];
     struct hg_memory_head heads[HG_MEMORIES]; /* of each */
     struct hg_quad quads[HG_MEMORIES][HG_MEMORY_QUADS];
+    bool is_mixed[HG_MEMORIES]; /* of each: stacks of its shape lead through code far apart */
     struct hg_stack_pair stacks[1u << HG_STACK_BITS]; /* until that is too few: then `more` */
     struct hg_stack_pair *more;
     uint32_t more_bits;        /* of their number, beyond HG_STACK_BITS */
@@ -167,10 +168,15 @@ HG_INLINE void hg_recall_keep(struct hg_recall *recall, uint64_t hash, uint32_t 
 void hg_recall_miss(struct hg_recall *recall, uint64_t allocations);
 
 /* The site of a stack that a memory is of, if its words are the memory's, or were seen before; else 0,
- * and *words is their hash. For the general way: if they stood, the short way was left for another
- * reason, which is rare. */
+ * and *words is their hash, if they were looked for. For the general way: if they stood, the short way was left
+ * for another reason, which is rare. */
 uint32_t hg_recall_by_words(struct hg_recall *recall, struct hg_memory *memory,
                             const struct hg_frame *frame, uint64_t *words);
+
+/* The stack's words were not looked for, as they are far from the memory's, but it is of its shape: from now on
+ * such stacks are. Returns the hash of its words. */
+uint64_t hg_recall_mix(struct hg_recall *recall, const struct hg_memory *memory,
+                       const struct hg_frame *frame);
 
 /* Forget where words can be read: the thread's stack is another. */
 void hg_recall_leave_stack(struct hg_recall *recall);

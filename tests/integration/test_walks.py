@@ -37,6 +37,7 @@ PROGRAMS = {
     "operators": ([], 15),
     "late": ([], 7),
     "closures": ([], 10_000),
+    "relays": (["{relay_library}"], 100_000),
     "crossroads": (["5"], 160_000),  # more stacks than a thread remembers at first
     "rust_values": ([], 20),
     "vectors": ([], 10),
@@ -95,6 +96,12 @@ def test_most_stacks_come_from_an_earlier_walk(bench: Bench) -> None:
     recording = bench.record(program("threads_parallel").argv(), checked()).recording
     stats = recording.recorder.stats
     assert stats["walks"] < stats["checked"] / 10
+
+
+def test_stacks_through_another_module_are_recalled(bench: Bench) -> None:
+    """Where one stack has code of the program another has a library's, and all else is alike."""
+    recording = bench.compare(program("relays").argv(("{relay_library}",))).recording
+    assert recording.recorder.stats["walks"] < 1000
 
 
 def _possible(options: list[str]) -> list[str]:
