@@ -70,6 +70,7 @@ WAYS = {
     "malloc+free, depth 15, frame pointers": pairs(15, program="pairs.fp"),
     "1024 random stacks": Way(lambda n: ["stacks", "random", "1024", "15", str(n), "1"]),
     "4096 stacks fanned out": Way(lambda n: ["stacks", "fan", "4096", "13", str(n), "1"]),
+    "3432 stacks of as many shapes": Way(lambda n: ["shapes", "14", str(n), "1"]),
     "realloc, depth 5": growing(5),
     "realloc, depth 30": growing(30),
     "new site": Way(lambda n: ["stacks", "fan", str(n), "20", "1", "1"], 5_000),
