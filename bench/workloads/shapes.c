@@ -1,7 +1,7 @@
 /* malloc+free from stacks that differ in where their words are: shapes DEPTH PAIRS ROUNDS
  *
  * A stack is DEPTH frames, half of them narrow and half broad, in any order: all reach malloc from the same place
- * and at the same depth in bytes, but hardly two have their return addresses at the same places. In between stands
+ * and at the same depth in bytes, but no two have their return addresses at the same places. In between stands
  * what is no code, nor near it. They come in random order. */
 #include "report.h"
 

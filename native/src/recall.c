@@ -5,7 +5,7 @@
 #define TAUGHT_ONCE_IN 16u
 #define MISSES 16384u /* are looked at together */
 #define MISSED_ONCE_IN 3u
-#define NEAR (UINT64_C(64) << 20)
+#define NEAR (UINT64_C(64) << 20) /* few programs have more code */
 #define STEP UINT64_C(0x9e3779b97f4a7c15)
 
 /* All bits of both, mixed: the two halves of their product. */
@@ -40,8 +40,8 @@ HG_INLINE uint64_t distance(const struct hg_quad *quad, uint32_t word, uintptr_t
 }
 
 /* Whether the stack may be of the memory's shape: then there is code where the memory has code, and mostly
- * near it. Of a compiler's stacks that are of another shape the first four words tell all but one in
- * thirty. */
+ * near it. Of a compiler's stacks that are of another shape the first four words tell four in five, and
+ * all words hardly more. */
 HG_INLINE bool may_be_of(const struct hg_memory *m, const struct hg_frame *frame) {
     const struct hg_quad *quad = m->quads;
     uintptr_t base = (uintptr_t)frame;
