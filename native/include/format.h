@@ -17,8 +17,9 @@
 
 #define HG_MAGIC UINT64_C(0x0a736c6770616568) /* the bytes "heapgls\n" */
 /* 2: sampling, pauses; 3: marks, annotated blocks; 4: with one thread peaks are noted when the total falls
- * from them, a histogram may count what is in the line's own bucket */
-#define HG_FORMAT_VERSION 4u
+ * from them, a histogram may count what is in the line's own bucket; 5: everything about a sampled site is
+ * weighed block by block */
+#define HG_FORMAT_VERSION 5u
 
 #define HG_PAGE 4096u
 #define HG_STEP 65536u /* extents are whole steps, aligned to a step */
@@ -115,12 +116,13 @@ enum hg_kind {
     HG_KIND_SAMPLES = 13,
     HG_KIND_MODES = 14,
     HG_KIND_MARKS = 15,
+    HG_KIND_OUTCOMES = 16,
 };
 
-/* One extent. `first` is the index of its first record (NODES, SITES, MODULES, THREADS, COUNTERS
- * and SAMPLES: the site id; HISTOGRAMS, MODES, MARKS), the offset of its first byte (STRINGS), the heap address it starts to
- * cover (LEDGER), the segment number (LARGE) or the arena number 0 or 1 (TIMELINE, SNAPSHOTS).
- * `owner` is the shard (COUNTERS, SAMPLES), else 0. */
+/* One extent. `first` is the index of its first record (NODES, SITES, MODULES, THREADS; COUNTERS,
+ * SAMPLES and OUTCOMES: the site id; HISTOGRAMS, MODES, MARKS), the offset of its first byte (STRINGS),
+ * the heap address it starts to cover (LEDGER), the segment number (LARGE) or the arena number 0 or 1
+ * (TIMELINE, SNAPSHOTS). `owner` is the shard (COUNTERS, SAMPLES, OUTCOMES), else 0. */
 struct hg_extent {
     uint32_t kind;
     uint32_t owner;
@@ -222,13 +224,17 @@ struct hg_counters {
     uint32_t
         size_histogram; /* index in HISTOGRAMS of the sizes in other buckets; 0: there are none */
     uint32_t lifetime_histogram; /* likewise */
-    uint64_t reserved[2];
+    /* since version 5, of a sampled site: the first of two histograms with the variances of what the other
+     * one counts, low words in the first and high words in the second, as in hg_samples */
+    uint32_t size_variances;
+    uint32_t lifetime_variances;
+    uint64_t reserved;
 };
 #define HG_COUNTERS_PER_EXTENT 512u
 
-/* Of a sampled site, hg_counters.allocations, frees and saved_blocks, here and in snapshots, are
- * estimates in this fraction of a block; bytes_* and saved_bytes are estimated bytes; all else
- * (temporary, realloc_*, histograms, lifetimes) counts the samples themselves. */
+/* Of a sampled site, hg_counters.allocations, frees and saved_blocks, here and in snapshots, and since
+ * version 5 temporary, realloc_* and histograms, are estimates in this fraction of a block; bytes_* and
+ * saved_bytes are estimated bytes. (Before version 5 all else counted the samples themselves.) */
 #define HG_BLOCK_FRACTION 1024u
 
 /* Beside one sampled site's counters in one shard: how many blocks the estimates rest on, and the
@@ -242,6 +248,15 @@ struct hg_samples {
     uint64_t freed_blocks_variance[2];
     uint64_t allocated_bytes_variance;
     uint64_t freed_bytes_variance;
+};
+
+/* Likewise of the line's counts of temporary blocks and reallocs; since version 5. Nothing where there were
+ * none. */
+struct hg_outcomes {
+    uint64_t temporary_variance[2];
+    uint64_t realloc_in_place_variance[2];
+    uint64_t realloc_moved_variance[2];
+    uint64_t realloc_away_variance[2];
 };
 
 /* Log2 buckets: bucket 0 holds the value 0, bucket b the values in [2^(b-1), 2^b); the last one
@@ -482,6 +497,7 @@ _Static_assert(sizeof(struct hg_node) == 16, "node");
 _Static_assert(sizeof(struct hg_site) == 16, "site");
 _Static_assert(sizeof(struct hg_counters) == 128, "counters");
 _Static_assert(sizeof(struct hg_samples) == 64, "samples");
+_Static_assert(sizeof(struct hg_outcomes) == 64, "outcomes");
 _Static_assert(sizeof(struct hg_mode_change) == 32, "mode change");
 _Static_assert(sizeof(struct hg_mark) == 16, "mark");
 _Static_assert(sizeof(struct hg_histogram) == 384, "histogram");

@@ -8,62 +8,9 @@
 #include "mode.h"
 #include "modules.h"
 #include "peak.h"
-#include "sites.h"
+#include "share.h"
 #include "snapshots.h"
 #include "stacks.h"
-#include "weight.h"
-
-/* What a block counts for under its site, and where. */
-struct share {
-    uint32_t shift; /* 0: counted exactly */
-    struct hg_weight weight;
-    struct hg_counters *line;
-    struct hg_samples *samples; /* NULL: counted exactly */
-};
-
-/* False, with the loss counted: there is no room for it. */
-static bool find_share(struct hg_thread *thread, struct hg_block block, struct share *share) {
-    share->shift = hg_stacks_sample_shift(block.site);
-    share->line = hg_sites_line(&thread->counters, block.site);
-    share->samples = NULL;
-    if (share->shift) {
-        share->weight = hg_weight_of(block.size, share->shift);
-        share->samples = hg_table_slot(&thread->samples, block.site);
-    } else {
-        share->weight = (struct hg_weight){.blocks = 1, .bytes = block.size};
-    }
-    if (share->line && (share->samples || !share->shift)) return true;
-    hg_threads_lose(thread, HG_LOSS_COUNTERS_FULL);
-    return false;
-}
-
-static void add_variance(uint64_t sum[2], const uint64_t more[2]) {
-    uint64_t low = sum[0] + more[0];
-    hg_store(&sum[1], sum[1] + more[1] + (low < more[0]));
-    hg_store(&sum[0], low);
-}
-
-static void arrive(struct hg_thread *thread, const struct share *share, uint64_t size) {
-    const struct hg_weight *w = &share->weight;
-    hg_peak_save(share->line);
-    if (!hg_sites_is_usual(share->line, size)) hg_sites_note_size(thread, share->line, size);
-    hg_add_own(&share->line->allocations, w->blocks);
-    hg_add_own(&share->line->bytes_allocated, w->bytes);
-    if (!share->samples) return;
-    hg_add_own(&share->samples->allocated, 1);
-    add_variance(share->samples->allocated_blocks_variance, w->blocks_variance);
-    hg_add_own(&share->samples->allocated_bytes_variance, w->bytes_variance);
-}
-
-static void depart(const struct share *share) {
-    const struct hg_weight *w = &share->weight;
-    hg_add_own(&share->line->frees, w->blocks);
-    hg_add_own(&share->line->bytes_freed, w->bytes);
-    if (!share->samples) return;
-    hg_add_own(&share->samples->freed, 1);
-    add_variance(share->samples->freed_blocks_variance, w->blocks_variance);
-    hg_add_own(&share->samples->freed_bytes_variance, w->bytes_variance);
-}
 
 static void after_event(struct hg_thread *thread, uint64_t churn, uint64_t now_ns) {
     if (HG_LIKELY(now_ns < thread->next_tick)) return;
@@ -91,19 +38,19 @@ static bool is_in_open_table(const struct hg_block *block) {
 /* A block leaves the record: it was freed, at `now_ns`, or realloc made another of it. */
 static void leave(struct hg_thread *thread, void *address, const struct hg_block *block,
                   uint64_t now_ns, bool is_freed) {
-    struct share share;
+    struct hg_share share;
     if (is_in_open_table(block)) hg_filter_remove(address);
-    if (!find_share(thread, *block, &share)) return;
+    if (!hg_share_find(thread, *block, &share)) return;
     hg_peak_save(share.line);
-    if (is_freed) hg_sites_end_life(thread, share.line, hg_recorder_lived(now_ns, block->birth));
-    else hg_add_own(&share.line->realloc_away, 1);
+    if (is_freed) hg_share_end_life(thread, &share, hg_recorder_lived(now_ns, block->birth));
+    else hg_share_note(thread, &share, HG_OUTCOME_REALLOC_AWAY);
     bool is_last = thread->last.block == (uintptr_t)address;
     /* No allocation since: the thread's count of them still is what it was. */
     if (is_freed && is_last && thread->last.identity == thread->record->allocations) {
-        hg_add_own(&share.line->temporary, 1);
+        hg_share_note(thread, &share, HG_OUTCOME_TEMPORARY);
         thread->last.block = 0;
     }
-    depart(&share);
+    hg_share_depart(&share);
     after_event(thread, share.weight.bytes, now_ns);
 }
 
@@ -136,9 +83,9 @@ static bool enter_ledger(struct hg_thread *thread, void *address, const struct h
     return entered;
 }
 
-/* The line it was entered under, for a realloc to be counted; NULL when there was no room. */
-static struct hg_counters *enter(struct hg_thread *thread, const struct hg_frame *frame,
-                                 void *address, size_t size, uint32_t shift, uint32_t birth) {
+/* What it was entered as, for a realloc to be counted. False: there was no room. */
+static bool enter(struct hg_thread *thread, const struct hg_frame *frame, void *address,
+                  size_t size, uint32_t shift, uint32_t birth, struct hg_share *share) {
     uint64_t now = hg_recorder_time(thread);
     uint32_t site = hg_locate_site(thread, frame, now);
     if (shift) site = hg_stacks_sampled(site, shift, now);
@@ -147,13 +94,13 @@ static struct hg_counters *enter(struct hg_thread *thread, const struct hg_frame
         site = hg_stacks_sampled(HG_SITE_OTHER, shift, now);
     }
     struct hg_block block = {size, site, birth ? birth : hg_clock_birth(now)};
-    struct share share;
-    if (!find_share(thread, block, &share)) return NULL;
-    if (!enter_ledger(thread, address, &block, shift != 0, now)) return NULL;
-    arrive(thread, &share, size);
-    thread->last = (struct hg_last){(uintptr_t)address, thread->record->allocations, share.line};
-    after_event(thread, share.weight.bytes, now);
-    return share.line;
+    if (!hg_share_find(thread, block, share)) return false;
+    if (!enter_ledger(thread, address, &block, shift != 0, now)) return false;
+    hg_peak_save(share->line);
+    hg_share_arrive(thread, share, size);
+    thread->last = (struct hg_last){(uintptr_t)address, thread->record->allocations, share->line};
+    after_event(thread, share->weight.bytes, now);
+    return true;
 }
 
 void hg_sampled_allocated(struct hg_thread *thread, const struct hg_frame *frame, void *block,
@@ -162,7 +109,8 @@ void hg_sampled_allocated(struct hg_thread *thread, const struct hg_frame *frame
     uint64_t begun = hg_budget_begin(thread);
     count_added(thread, block, size);
     uint32_t shift = hg_sampler_take(&thread->sampler, size);
-    if (shift != HG_SAMPLER_PASS) enter(thread, frame, block, size, shift, 0);
+    struct hg_share share;
+    if (shift != HG_SAMPLER_PASS) enter(thread, frame, block, size, shift, 0, &share);
     hg_budget_end(begun);
 }
 
@@ -205,11 +153,13 @@ void hg_sampled_resized(struct hg_thread *thread, const struct hg_frame *frame, 
         leave(thread, from, &taken->block, hg_recorder_time(thread), false);
     }
     uint32_t shift = is_paused ? HG_SAMPLER_PASS : hg_sampler_take(&thread->sampler, size);
-    struct hg_counters *line = NULL;
-    if (shift != HG_SAMPLER_PASS) {
-        line = enter(thread, frame, to, size, shift, taken->block.birth);
+    struct hg_share share;
+    if (shift != HG_SAMPLER_PASS &&
+        enter(thread, frame, to, size, shift, taken->block.birth, &share)) {
+        bool is_in_place = from == to;
+        hg_share_note(thread, &share,
+                      is_in_place ? HG_OUTCOME_REALLOC_IN_PLACE : HG_OUTCOME_REALLOC_MOVED);
     }
-    if (line) hg_add_own(from == to ? &line->realloc_in_place : &line->realloc_moved, 1);
     hg_budget_end(begun);
 }
 

@@ -17,13 +17,12 @@ bool hg_sites_start_shard(struct hg_table *shard, uint32_t number) {
                           HG_MAX_SITES);
 }
 
-bool hg_sites_start_samples(struct hg_table *shard, uint32_t number) {
-    return hg_table_start(shard, HG_KIND_SAMPLES, number, sizeof(struct hg_samples), HG_MAX_SITES);
-}
-
-static uint32_t new_histogram(void) {
-    uint32_t id = hg_add_shared(&g_header->histograms, 1);
-    return id < MAX_HISTOGRAMS && hg_table_slot(&g_sites_histograms, id) ? id : 0;
+uint32_t hg_sites_new_histograms(uint32_t number) {
+    uint32_t first = hg_add_shared(&g_header->histograms, number);
+    for (uint32_t id = first; id < first + number; id++) {
+        if (id >= MAX_HISTOGRAMS || !hg_table_slot(&g_sites_histograms, id)) return 0;
+    }
+    return first;
 }
 
 /* The first value gives the line its own bucket, at no further cost for all that fall into it; a
@@ -34,7 +33,7 @@ static void count_other(struct hg_thread *thread, uint8_t *own, uint32_t *histog
         hg_store(own, (uint8_t)(bucket + 1));
         return;
     }
-    if (!*histogram) hg_store_release(histogram, new_histogram());
+    if (!*histogram) hg_store_release(histogram, hg_sites_new_histograms(1));
     if (!*histogram) {
         hg_threads_lose(thread, HG_LOSS_HISTOGRAM);
         return;

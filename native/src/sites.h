@@ -13,8 +13,6 @@ _Static_assert(HG_COUNTERS_PER_EXTENT * sizeof(struct hg_counters) == HG_STEP, "
 bool hg_sites_start(void);
 /* A thread's shard of the counters. False: no room. */
 bool hg_sites_start_shard(struct hg_table *shard, uint32_t number);
-/* ... and what stands beside those of sampled sites. */
-bool hg_sites_start_samples(struct hg_table *shard, uint32_t number);
 
 /* The site's line in this shard, if it has one. */
 HG_INLINE bool hg_sites_has_line(const struct hg_table *shard, uint32_t site,
@@ -32,6 +30,9 @@ HG_INLINE struct hg_counters *hg_sites_line(struct hg_table *shard, uint32_t sit
 }
 
 HG_GLOBAL struct hg_table g_sites_histograms;
+
+/* The first of so many, one after the other; 0: there is no room for them. */
+uint32_t hg_sites_new_histograms(uint32_t number);
 
 HG_INLINE void hg_sites_tally(uint32_t histogram, uint32_t bucket) {
     const uint32_t size = sizeof(struct hg_histogram);

@@ -5,6 +5,7 @@
 #include "modules.h"
 #include "peak.h"
 #include "recording.h"
+#include "share.h"
 #include "sites.h"
 #include "sys.h"
 #include "usable.h"
@@ -143,7 +144,7 @@ static struct hg_thread *new_slot(void) {
     slot->shard_number = hand_out(&g_header->shards, HG_MAX_SHARDS);
     if (slot->shard_number != UINT32_MAX &&
         hg_sites_start_shard(&slot->counters, slot->shard_number) &&
-        (!hg_mode_is_light() || hg_sites_start_samples(&slot->samples, slot->shard_number))) {
+        (!hg_mode_is_light() || hg_share_start_shard(slot))) {
         return slot;
     }
     hg_sys_unmap(slot, sizeof *slot);

@@ -46,8 +46,9 @@ struct hg_thread {
     _Alignas(64) struct hg_thread_record *tallied; /* `record`, or nobody's if there is none */
     struct hg_tally tally;
     struct hg_sampler sampler;
-    struct hg_table samples; /* in light recordings only: see mode.h */
-    uint64_t cost_random;    /* which events are measured: see budget.h */
+    struct hg_table samples;  /* in light recordings only: see mode.h */
+    struct hg_table outcomes; /* likewise */
+    uint64_t cost_random;     /* which events are measured: see budget.h */
     uint32_t shard_number;
     uint64_t next_tick;    /* ns since start: look at the timeline then */
     int64_t usable_shared; /* usable.c: bytes in use that the shared total knows of */

@@ -50,18 +50,20 @@ class NoNames:
 
 def record(directory: Path) -> None:
     """Record `everything` anew into `directory`, one compressed file per process: exactly, as
-    parent and child, then sampled."""
-    _record(directory, {}, {False: "parent", True: "child"})
-    _record(directory, {"HEAPGLASS_SAMPLE": "4k", "HEAPGLASS_SEED": "7"}, {False: "sampled"})
+    parent and child, then sampled; and a program whose samples stand for different numbers."""
+    sampled = {"HEAPGLASS_SAMPLE": "4k", "HEAPGLASS_SEED": "7"}
+    _record("everything", directory, {}, {False: "parent", True: "child"})
+    _record("everything", directory, sampled, {False: "sampled"})
+    _record("lives_by_size", directory, sampled, {False: "weighed"})
 
 
-def _record(directory: Path, options: dict[str, str], names: dict[bool, str]) -> None:
+def _record(name: str, directory: Path, options: dict[str, str], names: dict[bool, str]) -> None:
     """`names` of processes that are forked, and that are not; others are not kept."""
     shutil.rmtree(_NEUTRAL, ignore_errors=True)
     _NEUTRAL.mkdir(mode=0o700)
     preload = shutil.copy(library(), _NEUTRAL)
-    everything = program("everything")
-    words = [_bare_copy(word) for word in everything.argv(everything.cases[0])]
+    recorded = program(name)
+    words = [_bare_copy(word) for word in recorded.argv(recorded.cases[0])]
     options = {"HEAPGLASS_SNAPSHOT": "0.02", "HEAPGLASS_OUT": "%e.%p.heapglass", **options}
     environment = under_heapglass(**options).environment
     settings = [f"{name}={value}" for name, value in environment.items()]
@@ -70,10 +72,10 @@ def _record(directory: Path, options: dict[str, str], names: dict[bool, str]) ->
     assert outcome.status == 0, outcome
     for path in _NEUTRAL.glob("*.heapglass"):
         with open_recording(path) as source:
-            name = names.get(source.process.is_forked)
+            kept_as = names.get(source.process.is_forked)
         pack(path)
-        if name:
-            _compress(path, directory / f"{name}.heapglass.gz")
+        if kept_as:
+            _compress(path, directory / f"{kept_as}.heapglass.gz")
     shutil.rmtree(_NEUTRAL)
 
 

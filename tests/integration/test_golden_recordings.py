@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from harness.consistency import contradictions
@@ -76,3 +77,10 @@ def test_a_little_of_everything_is_in_them(tmp_path: Path) -> None:
         assert len(sampled.recorder.changes) == 1
         assert (sampled.blocks().sample_bytes == 4096).all()
         assert (sampled.sites().live_bytes_error > 0).any()
+    with open_recording(unpacked(CURRENT / "weighed.heapglass.gz", tmp_path)) as weighed:
+        sites = weighed.sites()
+        for name in ("temporary", "realloc_in_place", "realloc_moved"):
+            assert (getattr(sites, f"{name}_error") > 0).any()
+        for histogram in (weighed.size_histogram(), weighed.lifetime_histogram()):
+            assert histogram.errors is not None
+            assert np.count_nonzero(histogram.errors) > 1

@@ -4,14 +4,14 @@ that are what they claim to be. Seeds are fixed, so each run of these tests is t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from harness.counters import by_name
+from harness.estimates import by_bucket, check_errors
 from harness.names import function_names, site_name
 from harness.programs import program
 from harness.running import run, under_heapglass
@@ -26,7 +26,6 @@ SHORT_INTERVAL = 1 << 10  # for classes, so that each has samples enough
 QUANTITIES = ("allocations", "bytes_allocated", "live_blocks", "live_bytes")
 FREED = {"frees": ("allocations", "live_blocks"), "bytes_freed": ("bytes_allocated", "live_bytes")}
 ESTIMATED = (*QUANTITIES, *FREED)
-EVENTS = ("temporary", "realloc_in_place", "realloc_moved")
 SITES = ("site_tiny", "site_small", "site_mixed", "site_large", "site_grown", "site_thread")
 
 Truth = dict[str, dict[str, int]]  # site -> quantity -> value
@@ -73,8 +72,8 @@ def live_classes(source: HeapSource) -> tuple[BlockClass, ...]:
 
 
 def estimates(source: HeapSource) -> tuple[Truth, dict[str, dict[str, float]]]:
-    values: Truth = {site: dict.fromkeys((*ESTIMATED, *EVENTS), 0) for site in SITES}
-    variances = {site: dict.fromkeys((*ESTIMATED, *EVENTS), 0.0) for site in SITES}
+    values: Truth = {site: dict.fromkeys((*ESTIMATED, "temporary"), 0) for site in SITES}
+    variances = {site: dict.fromkeys((*ESTIMATED, "temporary"), 0.0) for site in SITES}
     table = source.sites()
     for row, site in enumerate(table.id.tolist()):
         name = site_name(function_names(source, site))
@@ -142,27 +141,6 @@ def exact(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HeapSource]:
         yield source
 
 
-def check_errors(truth: Sequence[int], runs: Sequence[Sequence[tuple[float, float]]]) -> None:
-    """Of each class and run an estimate and its error: unbiased, as far off as they say, and 1.96
-    errors hold the truth as often as they should where there are enough samples to tell."""
-    checked = 0
-    for place, true in enumerate(truth):
-        found = [(one[place][0] - true, one[place][1]) for one in runs]
-        variance = sum(error**2 for _, error in found) / len(found)
-        if not variance:
-            assert all(off == 0 for off, _ in found)
-            continue
-        assert abs(sum(off for off, _ in found) / len(found)) <= 4 * math.sqrt(
-            variance / len(found)
-        )
-        assert 0.6 < sum(off**2 for off, _ in found) / len(found) / variance < 1.6
-        if variance < (true / 4) ** 2:
-            inside = sum(abs(off) <= 1.96 * error for off, error in found) / len(found)
-            assert 0.88 <= inside <= 1.0, (place, true, inside)
-            checked += 1
-    assert checked >= 3
-
-
 def test_live_blocks_by_size(dense_runs: list[Sampled], exact: HeapSource) -> None:
     runs = dense_runs
     truth = live_classes(exact)
@@ -175,43 +153,25 @@ def test_live_blocks_by_size(dense_runs: list[Sampled], exact: HeapSource) -> No
 
 def test_allocations_by_size(dense_runs: list[Sampled], exact: HeapSource) -> None:
     """Sites here have sizes in many buckets, and what their samples stand for differs by a
-    hundred times: a bucket's error has what is not known of that, too, and is never too small."""
+    hundred times."""
     truth = exact.size_histogram()
     assert truth.errors is None
-    checked = 0
-    for bucket in np.flatnonzero(truth.counts):
-        found = [_of_bucket(r.sizes, bucket) for r in dense_runs]
-        off = [count - truth.counts[bucket] for count, _ in found]
-        error = math.sqrt(sum(error**2 for _, error in found) / SEEDS)
-        assert abs(sum(off) / SEEDS) <= error, bucket
-        if error < truth.counts[bucket] / 4:
-            within = sum(abs(o) <= 1.96 * e for o, (_, e) in zip(off, found, strict=True))
-            assert within >= 0.88 * SEEDS, bucket
-            checked += 1
-    assert checked >= 5
+    check_errors(truth.counts.tolist(), [by_bucket(r.sizes) for r in dense_runs])
 
 
-@pytest.mark.parametrize("site", ["site_tiny", "site_small", "site_thread"])
-def test_temporary_blocks(dense_runs: list[Sampled], exact: HeapSource, site: str) -> None:
-    """Of sites where sizes say little about what is temporary."""
+def test_temporary_blocks(dense_runs: list[Sampled], exact: HeapSource) -> None:
+    """At one of the sites what is temporary depends on sizes."""
     values, variances = estimates(exact)
-    truth = values[site]["temporary"]
-    assert truth > 0
-    assert not any(variances[site].values())
+    assert not any(variances[site]["temporary"] for site in SITES)
+    truth = {site: values[site]["temporary"] for site in SITES if values[site]["temporary"]}
     found = [
-        (r.values[site]["temporary"] - truth, math.sqrt(r.variances[site]["temporary"]))
+        [
+            (float(r.values[site]["temporary"]), math.sqrt(r.variances[site]["temporary"]))
+            for site in truth
+        ]
         for r in dense_runs
     ]
-    typical = math.sqrt(sum(error**2 for _, error in found) / SEEDS)
-    assert abs(sum(off for off, _ in found) / SEEDS) <= typical
-    within = sum(abs(off) <= 1.96 * error for off, error in found)
-    assert within >= 0.85 * SEEDS
-
-
-def _of_bucket(histogram: Histogram, bucket: int) -> tuple[int, float]:
-    errors = histogram.errors
-    assert errors is not None
-    return int(histogram.counts[bucket]), float(errors[bucket])
+    check_errors(list(truth.values()), found)
 
 
 def test_totals_are_exact(runs: list[Sampled], exact: HeapSource) -> None:

@@ -3,7 +3,7 @@
 
 #include "fixture.h"
 #include "recording.h"
-#include "sites.h"
+#include "share.h"
 #include "stacks.h"
 #include "test.h"
 
@@ -60,7 +60,7 @@ static void a_site_by_its_samples(void) {
     uint32_t site = hg_stacks_sampled(exact, 12, 0);
     struct hg_variance none = hg_estimate_of_site(site);
     CHECK_EQUAL(hg_estimate_bytes_error(&none), 0);
-    CHECK(hg_sites_start_samples(&thread->samples, 0));
+    CHECK(hg_share_start_shard(thread));
     struct hg_samples *samples = hg_table_slot(&thread->samples, site);
     CHECK(samples != NULL);
     samples->allocated_blocks_variance[0] = UINT64_C(125) << 16;

@@ -1,7 +1,8 @@
 """What the samples in a histogram's buckets stand for: blocks, and the variance of that number.
 
-A line knows how many samples are in each bucket, and of all of them together how many blocks they
-stand for and with what variance. docs/sampling.md says what follows from that.
+Since version 5 of the format that was counted. Before, a line knew how many samples are in each
+bucket, and of all of them together how many blocks they stand for and with what variance;
+docs/sampling.md says what follows from that.
 """
 
 from __future__ import annotations
@@ -34,6 +35,17 @@ class BucketWeights:
 
     counts: F64  # blocks
     variances: F64
+
+
+def stored_weights(rows: I64, own: I64, others: F64, whole: F64) -> BucketWeights:
+    """`rows` count fractions of blocks. `others` has the variances of other buckets than a line's
+    `own`, `whole` those of all its buckets together."""
+    mine = np.arange(len(rows)), own
+    variances = others.copy()
+    variances[mine] = 0.0
+    # A line that changes while it is read may be a value behind.
+    variances[mine] = np.maximum(whole - variances.sum(axis=1), 0.0)
+    return BucketWeights(rows / schema.BLOCK_FRACTION, variances)
 
 
 def even_weights(rows: I64, lines: Lines, what: str) -> BucketWeights:

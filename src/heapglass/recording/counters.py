@@ -1,7 +1,6 @@
 """Sites' counters: the lines of all shards, and tables added up from them.
 
-A sampled site's blocks are counted in fractions and its other events in samples; both are turned
-into blocks here, and rounded after they were added up.
+A sampled site's blocks are counted in fractions, which are rounded after they were added up.
 """
 
 from __future__ import annotations
@@ -14,13 +13,8 @@ import numpy as np
 from heapglass.model import SiteTable
 from heapglass.recording import schema
 from heapglass.recording.columns import dtype_of, signed, view
-from heapglass.recording.samples import (
-    blocks_variance,
-    bytes_variance,
-    per_sample,
-    read_samples,
-    scaled,
-)
+from heapglass.recording.outcomes import outcome
+from heapglass.recording.samples import blocks_variance, bytes_variance, read_beside
 from heapglass.recording.threads import Sums
 
 if TYPE_CHECKING:
@@ -35,6 +29,7 @@ if TYPE_CHECKING:
 _EXTENT_BYTES = schema.COUNTERS_PER_EXTENT * schema.Counters.SIZE
 # Joining thousands of arrays of structs, numpy compares all their fields each time; not so bytes.
 _RAW = np.dtype((np.void, schema.Counters.SIZE))
+_WEIGHED_SINCE = 5  # version of the format
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +40,19 @@ class Lines:
     shard: NDArray[np.int64]
     counters: Records
     samples: Records  # zero for exact sites
+    outcomes: Records  # likewise
+    is_weighed: bool  # all that is counted of sampled blocks is, block by block
 
     def where(self, mine: NDArray[np.bool_] | NDArray[np.int64]) -> Lines:
         """Those of a mask, or of these numbers."""
-        return Lines(self.site[mine], self.shard[mine], self.counters[mine], self.samples[mine])
+        return replace(
+            self,
+            site=self.site[mine],
+            shard=self.shard[mine],
+            counters=self.counters[mine],
+            samples=self.samples[mine],
+            outcomes=self.outcomes[mine],
+        )
 
 
 def read_lines(image: Image, sites: NDArray[np.int64] | None = None) -> Lines:
@@ -64,8 +68,14 @@ def read_lines(image: Image, sites: NDArray[np.int64] | None = None) -> Lines:
         if sites is None or _overlaps(sites, first):
             parts.append(_read_extent(image, extent, sites))
     site, shard, raw = (np.concatenate(column) for column in zip(*parts, strict=True))
-    samples = read_samples(image, site, shard)
-    return Lines(site, shard, raw.view(dtype_of(schema.Counters)), samples)
+    return Lines(
+        site,
+        shard,
+        counters=raw.view(dtype_of(schema.Counters)),
+        samples=read_beside(image, schema.KIND_SAMPLES, schema.Samples, site, shard),
+        outcomes=read_beside(image, schema.KIND_OUTCOMES, schema.Outcomes, site, shard),
+        is_weighed=image.header.version >= _WEIGHED_SINCE,
+    )
 
 
 def _read_extent(
@@ -104,11 +114,11 @@ def site_table(image: Image, lines: Lines, stacks: Stacks) -> SiteTable:
         live_bytes=bytes_allocated - bytes_freed,
         peak_blocks=adder.blocks(peak_blocks),
         peak_bytes=adder.plain(peak_bytes),
-        temporary=adder.events("temporary", "freed"),
+        temporary=adder.outcome("temporary"),
         largest=np.where(allocations == 0, -1, largest),
         smallest=np.where(allocations == 0, -1, smallest),
-        realloc_in_place=adder.events("realloc_in_place", "allocated"),
-        realloc_moved=adder.events("realloc_moved", "allocated"),
+        realloc_in_place=adder.outcome("realloc_in_place"),
+        realloc_moved=adder.outcome("realloc_moved"),
         first_seen_ns=stacks.first_seen[ids],
         sample_bytes=adder.widest_interval(),
         samples=adder.plain(signed(lines.samples["allocated"])),
@@ -120,9 +130,9 @@ def site_table(image: Image, lines: Lines, stacks: Stacks) -> SiteTable:
         live_bytes_error=_root(sizes.live),
         peak_blocks_error=_root(adder.peak_variance(blocks, "allocations", peak_blocks, is_now)),
         peak_bytes_error=_root(adder.peak_variance(sizes, "bytes_allocated", peak_bytes, is_now)),
-        temporary_error=_root(adder.events_variance("temporary", "freed")),
-        realloc_in_place_error=_root(adder.events_variance("realloc_in_place", "allocated")),
-        realloc_moved_error=_root(adder.events_variance("realloc_moved", "allocated")),
+        temporary_error=_root(adder.outcome_variance("temporary")),
+        realloc_in_place_error=_root(adder.outcome_variance("realloc_in_place")),
+        realloc_moved_error=_root(adder.outcome_variance("realloc_moved")),
     )
 
 
@@ -148,7 +158,7 @@ def _check_sites(image: Image, lines: Lines, stacks: Stacks) -> None:
         raise image.file.damaged("it has counters of a site that does not exist")
 
 
-_COUNTED_AS = {"allocated": "allocations", "freed": "frees"}
+_DIRECTIONS = ("allocated", "freed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +182,7 @@ class _Adder:
     ) -> None:
         self._row, self._rows = row, rows
         self._shift = shift
+        self._lines = lines
         self._counters, self._samples = lines.counters, lines.samples
 
     def plain(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -183,27 +194,20 @@ class _Adder:
         total = self.plain(np.where(self._shift > 0, values, values * one))
         return (total + one // 2) // one
 
-    def events(self, name: str, what: str) -> NDArray[np.int64]:
-        """Of events counted once per sample, each standing for as many as samples do on average."""
-        blocks = signed(self._counters[_COUNTED_AS[what]])
-        ratio = per_sample(blocks, self._samples[what], self._shift)
-        return self.plain(scaled(signed(self._counters[name]), ratio))
+    def outcome(self, name: str) -> NDArray[np.int64]:
+        return self.blocks(outcome(self._lines, name)[0])
 
-    def events_variance(self, name: str, what: str) -> NDArray[np.float64]:
-        """Of the sums of events: each adds what samples do on average."""
-        samples = self._samples[what]
-        variance = blocks_variance(self._samples, what)
-        each = np.divide(variance, samples, out=np.zeros(len(samples)), where=samples > 0)
-        return self._real(signed(self._counters[name]) * each)
+    def outcome_variance(self, name: str) -> NDArray[np.float64]:
+        return self._real(outcome(self._lines, name)[1])
 
     def blocks_variances(self) -> _Variances:
         return _Variances(
-            *(self._real(blocks_variance(self._samples, what)) for what in _COUNTED_AS)
+            *(self._real(blocks_variance(self._samples, what)) for what in _DIRECTIONS)
         )
 
     def bytes_variances(self) -> _Variances:
         return _Variances(
-            *(self._real(bytes_variance(self._samples, what, self._shift)) for what in _COUNTED_AS)
+            *(self._real(bytes_variance(self._samples, what, self._shift)) for what in _DIRECTIONS)
         )
 
     def widest_interval(self) -> NDArray[np.int64]:

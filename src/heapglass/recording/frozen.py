@@ -21,7 +21,12 @@ from heapglass.recording.process import duration, standing
 
 # Each refers to later ones only.
 _BLOCKS = (schema.KIND_LEDGER, schema.KIND_LARGE)
-_COUNTS = (schema.KIND_COUNTERS, schema.KIND_SAMPLES, schema.KIND_THREADS)
+_COUNTS = (
+    schema.KIND_COUNTERS,
+    schema.KIND_SAMPLES,
+    schema.KIND_OUTCOMES,
+    schema.KIND_THREADS,
+)
 _HISTORY = {
     schema.KIND_SNAPSHOTS: "snapshots_arena",
     schema.KIND_TIMELINE: "timeline_arena",

@@ -8,9 +8,14 @@ import numpy as np
 
 from heapglass.model import Histogram
 from heapglass.recording import schema
-from heapglass.recording.bucket_weights import BucketWeights, even_weights, size_weights
+from heapglass.recording.bucket_weights import (
+    BucketWeights,
+    even_weights,
+    size_weights,
+    stored_weights,
+)
 from heapglass.recording.columns import signed, view
-from heapglass.recording.samples import whole
+from heapglass.recording.samples import blocks_variance, joined, variance, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,40 +31,65 @@ if TYPE_CHECKING:
 
 def sizes(image: Image, lines: Lines, shift: NDArray[np.int64]) -> Histogram:
     """`shift` is each line's sampling interval, 0 where it is exact."""
-    counters = lines.counters
-    blocks = signed(counters["allocations"])
-    values = np.where(shift > 0, signed(lines.samples["allocated"]), blocks)
-    adder = _Adder(image, counters["size_bucket"], values, counters["size_histogram"])
-    adder.add(shift, lambda rows, at: size_weights(rows, lines.where(at), shift[at]))
+    blocks = signed(lines.counters["allocations"])
+    samples = lines.samples
+    if lines.is_weighed:
+        whole_variance = blocks_variance(samples, "allocated")
+        weigh = _stored_weights(image, lines, "size", whole_variance)
+    else:
+        blocks = np.where(shift > 0, signed(samples["allocated"]), blocks)
+
+        def weigh(rows: NDArray[np.int64], at: NDArray[np.int64]) -> BucketWeights:
+            return size_weights(rows, lines.where(at), shift[at])
+
+    adder = _Adder(image, lines, "size", blocks)
+    adder.add(shift, weigh)
     return adder.histogram(1)
 
 
 def lifetimes(image: Image, lines: Lines, shift: NDArray[np.int64]) -> Histogram:
-    counters = lines.counters
-    blocks = signed(counters["frees"])
-    freed = np.where(shift > 0, signed(lines.samples["freed"]), blocks)
-    values = np.maximum(freed - signed(counters["realloc_away"]), 0)
-    adder = _Adder(image, counters["lifetime_bucket"], values, counters["lifetime_histogram"])
-    adder.add(shift, lambda rows, at: even_weights(rows, lines.where(at), "freed"))
+    blocks = signed(lines.counters["frees"])
+    samples = lines.samples
+    if lines.is_weighed:
+        away = variance(lines.outcomes, "realloc_away_variance")
+        weigh = _stored_weights(image, lines, "lifetime", blocks_variance(samples, "freed") - away)
+    else:
+        blocks = np.where(shift > 0, signed(samples["freed"]), blocks)
+
+        def weigh(rows: NDArray[np.int64], at: NDArray[np.int64]) -> BucketWeights:
+            return even_weights(rows, lines.where(at), "freed")
+
+    ended = np.maximum(blocks - signed(lines.counters["realloc_away"]), 0)
+    adder = _Adder(image, lines, "lifetime", ended)
+    adder.add(shift, weigh)
     return adder.histogram(1 << schema.TICK_SHIFT)
 
 
-class _Adder:
-    """Adds up the buckets of all lines. `own` is each line's own bucket, plus 1, or 0: no values;
-    `values` are how many it has, of which those in other buckets are stored."""
+def _stored_weights(image: Image, lines: Lines, what: str, variances: NDArray[np.float64]) -> Weigh:
+    """Of blocks that were weighed when they were counted: `variances` has those of a line's buckets
+    in all, and those of other buckets than the line's own are stored beside what these count."""
+    own = signed(lines.counters[f"{what}_bucket"]) - 1
+    first = lines.counters[f"{what}_variances"]
+    low, high = (_Others(image, numbers) for numbers in (first, first + (first > 0)))
 
-    def __init__(
-        self,
-        image: Image,
-        own: NDArray[np.uint8],
-        values: NDArray[np.int64],
-        stored: NDArray[np.uint32],
-    ) -> None:
-        self._own, self._values = signed(own), values
+    def weigh(rows: NDArray[np.int64], at: NDArray[np.int64]) -> BucketWeights:
+        others = joined(low.rows(at), high.rows(at))
+        return stored_weights(rows, own[at], others, variances[at])
+
+    return weigh
+
+
+class _Adder:
+    """Adds up the buckets of all lines. Each has its own bucket, plus 1, or 0: no values; `values`
+    are how many it has, of which those in other buckets are stored."""
+
+    def __init__(self, image: Image, lines: Lines, what: str, values: NDArray[np.int64]) -> None:
+        self._own, self._values = signed(lines.counters[f"{what}_bucket"]), values
         if np.any(self._own > schema.BUCKETS):
             raise image.file.damaged("a line of counters names a bucket that does not exist")
-        self._stored = _Others(image, stored)
+        self._stored = _Others(image, lines.counters[f"{what}_histogram"])
         self._counts = np.zeros(schema.BUCKETS, np.int64)
+        self._estimates = np.zeros(schema.BUCKETS)
         self._variances = np.zeros(schema.BUCKETS)
         self._is_sampled = False
 
@@ -93,13 +123,13 @@ class _Adder:
         self._counts += rows[~is_sampled].sum(axis=0)
         if is_sampled.any():
             weights = weigh(rows[is_sampled], at[is_sampled])
-            self._counts += whole(weights.counts.sum(axis=0))
+            self._estimates += weights.counts.sum(axis=0)
             self._variances += weights.variances.sum(axis=0)
             self._is_sampled = True
 
     def histogram(self, unit: int) -> Histogram:
         errors = np.sqrt(self._variances) if self._is_sampled else None
-        return Histogram(self._counts, unit, errors)
+        return Histogram(self._counts + whole(self._estimates), unit, errors)
 
 
 class _Others:
@@ -123,3 +153,10 @@ class _Others:
             if inside.any():
                 data = image.file.read(extent.offset, (int(here[inside].max()) + 1) * size)
                 yield lines[inside], signed(view(data, schema.Histogram)["bucket"][here[inside]])
+
+    def rows(self, lines: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """One for each of these lines, of nothing if it has none."""
+        found = np.zeros((len(lines), schema.BUCKETS), np.uint64)
+        for at, rows in self.of(lines):
+            found[np.searchsorted(lines, at)] = rows
+        return found

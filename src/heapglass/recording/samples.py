@@ -1,8 +1,5 @@
-"""What sampled sites' estimates rest on: how many samples, and the variance of each sum.
-
-Counters of a sampled site are estimates in units of their own; everything here turns a column of
-lines, exact and sampled ones mixed, into the same unit.
-"""
+"""What stands beside the lines of sampled sites: how many samples they rest on, and the variance of
+each sum."""
 
 from __future__ import annotations
 
@@ -18,32 +15,39 @@ if TYPE_CHECKING:
 
     from heapglass.recording.columns import Records
     from heapglass.recording.image import Image
+    from heapglass.recording.layout import Layout
 
-_RAW = np.dtype((np.void, schema.Samples.SIZE))
-_PER_EXTENT = schema.STEP // schema.Samples.SIZE
 _BLOCKS_VARIANCE_UNIT = 1 / 65536
 _WORD = 2.0**64
 _MOST = 1 << 62  # only a damaged file has more of anything
 
 
-def read_samples(image: Image, site: NDArray[np.int64], shard: NDArray[np.int64]) -> Records:
-    """One record for each line, of nothing where the line is that of an exact site."""
-    keys, parts = [np.empty(0, np.int64)], [np.empty(0, _RAW)]
-    for extent in image.extents(schema.KIND_SAMPLES):
-        if extent.length != schema.STEP or extent.first % _PER_EXTENT:
+def read_beside(
+    image: Image,
+    kind: int,
+    layout: type[Layout],
+    site: NDArray[np.int64],
+    shard: NDArray[np.int64],
+) -> Records:
+    """One record of this kind for each line, of nothing where the line has none."""
+    raw_type = np.dtype((np.void, layout.SIZE))
+    per_extent = schema.STEP // layout.SIZE
+    keys, parts = [np.empty(0, np.int64)], [np.empty(0, raw_type)]
+    for extent in image.extents(kind):
+        if extent.length != schema.STEP or extent.first % per_extent:
             raise image.file.damaged("an extent of samples has an odd size or start")
-        records = view(image.file.read(extent.offset, schema.STEP), schema.Samples)
-        busy = np.flatnonzero(records["allocated"] | records["freed"])
+        data = image.file.read(extent.offset, schema.STEP)
+        busy = np.flatnonzero(np.frombuffer(data, np.uint64).reshape(per_extent, -1).any(axis=1))
         keys.append(_key(extent.first + busy, np.full(len(busy), extent.owner)))
-        parts.append(records.view(_RAW)[busy])
+        parts.append(view(data, layout).view(raw_type)[busy])
     known, raw = np.concatenate(keys), np.concatenate(parts)
-    found: Records = np.zeros(len(site), dtype_of(schema.Samples))
+    found: Records = np.zeros(len(site), dtype_of(layout))
     if len(known):
         order = np.argsort(known, kind="stable")
         wanted = _key(site, shard)
         place = np.minimum(np.searchsorted(known[order], wanted), len(known) - 1)
         hit = known[order][place] == wanted
-        found[hit] = raw[order][place[hit]].view(dtype_of(schema.Samples))
+        found[hit] = raw[order][place[hit]].view(dtype_of(layout))
     return found
 
 
@@ -53,29 +57,24 @@ def _key(site: NDArray[np.int64], shard: NDArray[np.int64]) -> NDArray[np.int64]
 
 def blocks_variance(samples: Records, what: str) -> NDArray[np.float64]:
     """Of the number of blocks `allocated` or `freed`."""
-    words = samples[f"{what}_blocks_variance"].astype(np.float64)
-    total: NDArray[np.float64] = (words[:, 0] + words[:, 1] * _WORD) * _BLOCKS_VARIANCE_UNIT
-    return total
+    return variance(samples, f"{what}_blocks_variance")
+
+
+def variance(records: Records, field: str) -> NDArray[np.float64]:
+    words = records[field]
+    return joined(words[:, 0], words[:, 1])
+
+
+def joined(low: NDArray[np.uint64], high: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Of numbers of blocks."""
+    total: NDArray[np.float64] = low.astype(np.float64) + high.astype(np.float64) * _WORD
+    return total * _BLOCKS_VARIANCE_UNIT
 
 
 def bytes_variance(samples: Records, what: str, shift: NDArray[np.int64]) -> NDArray[np.float64]:
     unit = np.where(shift > 0, 2.0 ** (shift - 8), 0.0)
     total: NDArray[np.float64] = samples[f"{what}_bytes_variance"].astype(np.float64) * unit**2
     return total
-
-
-def per_sample(
-    blocks: NDArray[np.int64], samples: NDArray[np.uint64], shift: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """How many blocks a sample of each line stands for on average; 1 for exact lines."""
-    estimated = blocks / schema.BLOCK_FRACTION
-    ratio = np.divide(estimated, samples, out=np.ones(len(blocks)), where=samples > 0)
-    return np.where(shift > 0, ratio, 1.0)
-
-
-def scaled(values: NDArray[np.int64], scale: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Rounded; what is exact stays what it is, to the last digit."""
-    return np.where(scale == 1.0, values, whole(values * scale))
 
 
 def whole(values: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from heapglass.recording.layout import Bytes, Layout, Nested, Number, Numbers
 
 MAGIC = 0x0A736C6770616568
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 
 PAGE = 4096
 STEP = 65536
@@ -86,6 +86,7 @@ KIND_SNAPSHOTS = 12
 KIND_SAMPLES = 13
 KIND_MODES = 14
 KIND_MARKS = 15
+KIND_OUTCOMES = 16
 
 MODULE_MAIN = 1
 MODULE_VDSO = 2
@@ -217,7 +218,9 @@ class Counters(Layout):
     realloc_away = _u64()
     size_histogram = _u32()
     lifetime_histogram = _u32()
-    reserved = Numbers("Q", 2)
+    size_variances = _u32()
+    lifetime_variances = _u32()
+    reserved = _u64()
 
 
 class Samples(Layout):
@@ -227,6 +230,13 @@ class Samples(Layout):
     freed_blocks_variance = Numbers("Q", 2)
     allocated_bytes_variance = _u64()
     freed_bytes_variance = _u64()
+
+
+class Outcomes(Layout):
+    temporary_variance = Numbers("Q", 2)
+    realloc_in_place_variance = Numbers("Q", 2)
+    realloc_moved_variance = Numbers("Q", 2)
+    realloc_away_variance = Numbers("Q", 2)
 
 
 class Histogram(Layout):
@@ -381,4 +391,5 @@ HEADER_SIZES = {
     2: Header.FIELDS["marks"].offset,
     3: Header.SIZE,
     4: Header.SIZE,
+    5: Header.SIZE,
 }

@@ -31,6 +31,12 @@ def nodes(mark: int = MARK, mark_parent: int = 2) -> list[dict[str, Value]]:
     ]
 
 
+def bucket_of(bucket: int, value: int) -> bytes:
+    """A histogram with nothing but this."""
+    values = [value if number == bucket else 0 for number in range(schema.BUCKETS)]
+    return pack(schema.Histogram, {"bucket": tuple(values)})
+
+
 def recording(path: Path, call_tree: list[dict[str, Value]] | None = None) -> Path:
     writer = Writer()
     tree = call_tree or nodes()
@@ -41,8 +47,11 @@ def recording(path: Path, call_tree: list[dict[str, Value]] | None = None) -> Pa
         "frees": 100 * ONE,
         "bytes_allocated": 20000,
         "bytes_freed": 10000,
-        "temporary": 2,
+        "temporary": 70 * ONE,
+        "realloc_away": 20 * ONE,
         "size_bucket": 8,
+        "size_histogram": 1,
+        "size_variances": 2,
         "lifetime_bucket": 1,
     }
     wide = {"allocations": 3 * ONE, "bytes_allocated": 300, "size_bucket": 8}
@@ -61,6 +70,16 @@ def recording(path: Path, call_tree: list[dict[str, Value]] | None = None) -> Pa
         },
         {"allocated": 1, "allocated_bytes_variance": 7},
     ]
+    outcomes: list[dict[str, Value]] = [
+        {},
+        {},
+        {},
+        {"temporary_variance": (9 << 16, 0), "realloc_away_variance": (1 << 60, 0)},
+        {},
+    ]
+    others = [bucket_of(9, value) for value in (50 * ONE, 1 << 62, 1)]
+    writer.add_table(schema.KIND_HISTOGRAMS, [bytes(schema.Histogram.SIZE), *others])
+    writer.add_table(schema.KIND_OUTCOMES, [pack(schema.Outcomes, line) for line in outcomes])
     writer.add_table(schema.KIND_NODES, [pack(schema.Node, node) for node in tree])
     writer.add_table(schema.KIND_SITES, [pack(schema.Site, site) for site in sites])
     writer.add_table(schema.KIND_COUNTERS, [pack(schema.Counters, line) for line in counters])
@@ -70,6 +89,7 @@ def recording(path: Path, call_tree: list[dict[str, Value]] | None = None) -> Pa
     writer.header |= {
         "nodes": len(tree),
         "sites": len(sites),
+        "histograms": 1 + len(others),
         "shards": 1,
         "mode_changes": 1,
         "flags": schema.FLAG_USABLE,
@@ -95,7 +115,7 @@ def test_estimates_are_in_blocks_and_bytes(tmp_path: Path) -> None:
         assert table.allocations.tolist() == [10 + 201 + 3]  # half a block is rounded after adding
         assert table.frees.tolist() == [4 + 100]
         assert table.live_bytes.tolist() == [600 + 10000 + 300]
-        assert table.temporary.tolist() == [100]  # two samples, each for fifty frees
+        assert table.temporary.tolist() == [70]
         assert table.samples.tolist() == [5]
         assert table.sample_bytes.tolist() == [1 << 20]
 
@@ -105,18 +125,23 @@ def test_errors_are_roots_of_variances(tmp_path: Path) -> None:
         table = source.sites()
         assert table.allocations_error[0] == pytest.approx((2 * 2.0**48) ** 0.5)
         assert table.live_blocks_error[0] == pytest.approx(2.0**24)
+        assert table.temporary_error[0] == pytest.approx(3.0)
         narrow, wide = 2.0 ** (2 * 8), 2.0 ** (2 * 12)
         assert table.live_bytes_error[0] == pytest.approx((400 * narrow + 7 * wide) ** 0.5)
 
 
 def test_histograms_stand_for_all_blocks(tmp_path: Path) -> None:
+    """In 65,536ths there are 2^65 of variance in all, of which 2^64 + 2^62 are elsewhere; of what
+    was freed 2^64, of which 2^60 were of reallocs."""
     with open_recording(recording(tmp_path / "x")) as source:
-        assert source.size_histogram().counts[7] == 204  # 200.5 and 3, to the even one
-        assert source.lifetime_histogram().counts[0] == 100
-        errors = source.size_histogram().errors, source.lifetime_histogram().errors
-        assert [None if one is None else one.max() for one in errors] == pytest.approx(
-            [2**24.5, 2**24], rel=1e-6
-        )
+        sizes, lifetimes = source.size_histogram(), source.lifetime_histogram()
+        assert sizes.counts[[7, 9]].tolist() == [154, 50]  # 150.5 and 3, to the even one
+        assert lifetimes.counts[0] == 80
+        assert sizes.errors is not None
+        assert lifetimes.errors is not None
+        own, others = (2**64 - 2**62) >> 16, (2**64 + 2**62) >> 16
+        assert sizes.errors[[7, 9]] ** 2 == pytest.approx([own, others], rel=1e-6)
+        assert lifetimes.errors[0] ** 2 == pytest.approx((2**64 - 2**60) >> 16, rel=1e-6)
 
 
 def test_the_mode_is_told(tmp_path: Path) -> None:

@@ -1,0 +1,93 @@
+"""Lifetimes, temporary blocks and reallocs of sampled blocks against the truth, over many seeds, at
+sites where all of these depend on the size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness.estimates import Estimate, check_errors
+from harness.names import function_names, site_name
+from harness.programs import program
+from harness.running import run, under_heapglass
+from heapglass.model import HeapSource
+from heapglass.recording import open_recording
+
+PROGRAM = program("lives_by_size")
+SEEDS = 100
+INTERVAL = 1 << 10
+SITE = "site_lived"
+LONG_NS = 8 << 20  # what the program waits is more
+OUTCOMES = ("temporary", "realloc_in_place", "realloc_moved")
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    outcomes: Mapping[str, Estimate]
+    short: Estimate
+    long: Estimate
+
+
+def recorded(directory: Path, name: str, **options: str) -> Recorded:
+    path = directory / f"{name}.heapglass"
+    environment = under_heapglass(HEAPGLASS_OUT=str(path), HEAPGLASS_SNAPSHOT="0", **options)
+    outcome = run(PROGRAM.argv(), directory, environment)
+    assert outcome.status == 0, outcome
+    with open_recording(path) as source:
+        found = read(source)
+    path.unlink()
+    return found
+
+
+def read(source: HeapSource) -> Recorded:
+    table = source.sites()
+    outcomes = {}
+    for name in OUTCOMES:
+        error = math.sqrt(float((getattr(table, f"{name}_error") ** 2).sum()))
+        outcomes[name] = float(getattr(table, name).sum()), error
+    mine = [s for s in table.id.tolist() if site_name(function_names(source, s)) == SITE]
+    assert len(mine) == 1
+    histogram = source.lifetime_histogram(mine[0])
+    first_long = int(LONG_NS // histogram.unit).bit_length()
+    errors = np.zeros(len(histogram.counts)) if histogram.errors is None else histogram.errors
+    parts = [
+        (float(histogram.counts[part].sum()), math.sqrt(float((errors[part] ** 2).sum())))
+        for part in (slice(None, first_long), slice(first_long, None))
+    ]
+    return Recorded(outcomes, *parts)
+
+
+@pytest.fixture(scope="module")
+def exact(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    return recorded(tmp_path_factory.mktemp("exact"), "exact")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Recorded]:
+    directory = tmp_path_factory.mktemp("seeds")
+    options = {"HEAPGLASS_SAMPLE": str(INTERVAL)}
+    return [
+        recorded(directory, f"{seed}", HEAPGLASS_SEED=str(seed), **options)
+        for seed in range(1, SEEDS + 1)
+    ]
+
+
+def test_lifetimes(runs: list[Recorded], exact: Recorded) -> None:
+    assert exact.short[1] == exact.long[1] == 0
+    assert min(exact.short[0], exact.long[0]) >= 1000
+    check_errors(
+        [int(exact.short[0]), int(exact.long[0])], [[r.short, r.long] for r in runs], at_least=2
+    )
+
+
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_outcomes(runs: list[Recorded], exact: Recorded, name: str) -> None:
+    truth, error = exact.outcomes[name]
+    assert truth >= 1000
+    assert error == 0
+    check_errors([int(truth)], [[r.outcomes[name]] for r in runs], at_least=1)
