@@ -91,3 +91,23 @@ def test_outcomes(runs: list[Recorded], exact: Recorded, name: str) -> None:
     assert truth >= 1000
     assert error == 0
     check_errors([int(truth)], [[r.outcomes[name]] for r in runs], at_least=1)
+
+
+def test_errors_at_snapshots_are_in_proportion(tmp_path: Path) -> None:
+    """Events before the wait and after it are in different snapshots."""
+    path = tmp_path / "x.heapglass"
+    options = {"HEAPGLASS_SAMPLE": "4k", "HEAPGLASS_SNAPSHOT": "0.005"}
+    outcome = run(PROGRAM.argv(), tmp_path, under_heapglass(HEAPGLASS_OUT=str(path), **options))
+    assert outcome.status == 0
+    with open_recording(path) as source:
+        table, history = source.sites(), list(source.snapshots())
+    assert history
+    for snapshot in history:
+        errors = snapshot.errors
+        assert errors is not None
+        row = np.searchsorted(table.id, snapshot.site)
+        share = snapshot.live_bytes / table.bytes_allocated[row]
+        assert errors.live_bytes == pytest.approx(table.bytes_allocated_error[row] * share**0.5)
+        share = snapshot.allocations / table.allocations[row]
+        assert errors.allocations == pytest.approx(table.allocations_error[row] * share**0.5)
+    assert errors.live_bytes.any()

@@ -214,15 +214,12 @@ def _at_peak(table: SiteTable) -> SiteTable:
 
 
 def _at_snapshot(whole: SiteTable, snapshot: Snapshot) -> SiteTable:
-    """Rows of `whole` that the snapshot knows, with its numbers. The errors of estimates are those
-    of the whole run in proportion, as far as they grow with the root of what is counted."""
+    """Rows of `whole` that the snapshot knows, with its numbers."""
     rows = np.flatnonzero(np.isin(whole.id, snapshot.site))
     table = take_rows(whole, rows)
     at = np.searchsorted(snapshot.site, table.id)
     allocations, bytes_allocated = snapshot.allocations[at], snapshot.bytes_allocated[at]
     live_blocks, live_bytes = snapshot.live_blocks[at], snapshot.live_bytes[at]
-    blocks = table.allocations_error, table.allocations
-    sizes = table.bytes_allocated_error, table.bytes_allocated
     changes: dict[str, Any] = {
         "allocations": allocations,
         "bytes_allocated": bytes_allocated,
@@ -230,23 +227,35 @@ def _at_snapshot(whole: SiteTable, snapshot: Snapshot) -> SiteTable:
         "live_bytes": live_bytes,
         "frees": allocations - live_blocks,
         "bytes_freed": bytes_allocated - live_bytes,
-        "allocations_error": _scaled(*blocks, allocations),
-        "frees_error": _scaled(*blocks, allocations - live_blocks),
-        "bytes_allocated_error": _scaled(*sizes, bytes_allocated),
-        "bytes_freed_error": _scaled(*sizes, bytes_allocated - live_bytes),
-        "live_blocks_error": _scaled(*blocks, live_blocks),
-        "live_bytes_error": _scaled(*sizes, live_bytes),
+        **_errors_at(snapshot, at),
         **_without(table, *_WHOLE_RUN, *_PEAK_ONLY),
     }
     return replace(table, **changes)
 
 
+def _errors_at(snapshot: Snapshot, at: I64) -> dict[str, F64]:
+    """Of rows of a snapshot. What was freed has the error of what was allocated, in proportion."""
+    errors = snapshot.errors
+    if errors is None:
+        return {}
+    blocks, sizes = snapshot.allocations[at], snapshot.bytes_allocated[at]
+    freed_blocks = _share(blocks - snapshot.live_blocks[at], blocks)
+    freed_bytes = _share(sizes - snapshot.live_bytes[at], sizes)
+    return {
+        "allocations_error": errors.allocations[at],
+        "frees_error": errors.allocations[at] * np.sqrt(freed_blocks),
+        "bytes_allocated_error": errors.bytes_allocated[at],
+        "bytes_freed_error": errors.bytes_allocated[at] * np.sqrt(freed_bytes),
+        "live_blocks_error": errors.live_blocks[at],
+        "live_bytes_error": errors.live_bytes[at],
+    }
+
+
+def _share(part: I64, whole: I64) -> F64:
+    share: F64 = np.clip(part / np.maximum(whole, 1), 0, 1)
+    return share
+
+
 def _without(table: SiteTable, *names: str) -> dict[str, object]:
     """Counters that are not known of the moment, with their errors."""
     return empty(table, *names, *(f"{name}_error" for name in names))
-
-
-def _scaled(error: F64, whole: I64, part: I64) -> F64:
-    share = np.clip(part / np.maximum(whole, 1), 0, 1)
-    scaled: F64 = error * np.sqrt(share)
-    return scaled

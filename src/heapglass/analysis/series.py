@@ -16,6 +16,7 @@ class Series:
 
     time_ns: I64
     value: I64
+    error: F64 | None = None  # where the values are estimates
 
     def __len__(self) -> int:
         return len(self.time_ns)
@@ -47,20 +48,26 @@ def live_series(timeline: Timeline) -> Series:
     )
 
 
-def add_point(series: Series, time_ns: int, value: int) -> Series:
+def add_point(series: Series, time_ns: int, value: int, error: float = 0.0) -> Series:
     """The series with one more point, behind those of the same moment."""
     at = int(np.searchsorted(series.time_ns, time_ns, side="right"))
-    return Series(np.insert(series.time_ns, at, time_ns), np.insert(series.value, at, value))
+    errors = None if series.error is None else np.insert(series.error, at, error)
+    return Series(
+        np.insert(series.time_ns, at, time_ns), np.insert(series.value, at, value), errors
+    )
 
 
 def cut_series(series: Series, first_ns: int, last_ns: int) -> Series:
     """What lies in between, beginning with the value that held at the first moment."""
-    inside = (series.time_ns >= first_ns) & (series.time_ns <= last_ns)
-    cut = Series(series.time_ns[inside], series.value[inside])
+    inside = np.flatnonzero((series.time_ns >= first_ns) & (series.time_ns <= last_ns))
     before = np.flatnonzero(series.time_ns < first_ns)
-    if not len(before) or (len(cut) and int(cut.time_ns[0]) == first_ns):
-        return cut
-    return Series(np.append(first_ns, cut.time_ns), np.append(series.value[before[-1]], cut.value))
+    is_noted = len(inside) > 0 and int(series.time_ns[inside[0]]) == first_ns
+    kept = inside if is_noted else np.append(before[-1:], inside)
+    return Series(
+        np.maximum(series.time_ns[kept], first_ns),
+        series.value[kept],
+        None if series.error is None else series.error[kept],
+    )
 
 
 def highest_in_columns(series: Series, first_ns: int, last_ns: int, columns: int) -> F64:
@@ -86,3 +93,10 @@ def rates_in_columns(series: Series, first_ns: int, last_ns: int, columns: int) 
     width_s = max(1, last_ns - first_ns) / columns / 1e9
     rates: F64 = np.diff(sums) / width_s
     return rates
+
+
+def highest(series: Series) -> tuple[int, int, float]:
+    """When a series was at its highest, how high, and how far off that may be."""
+    at = int(series.value.argmax())
+    error = 0.0 if series.error is None else float(series.error[at])
+    return int(series.time_ns[at]), int(series.value[at]), error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from heapglass.analysis.series import highest_in_columns, rates_in_columns
+from heapglass.analysis.series import highest, highest_in_columns, rates_in_columns
 from heapglass.cli.arguments import (
     add_filter_options,
     add_min_option,
@@ -21,7 +21,7 @@ from heapglass.cli.scope import TimeScope, add_history_scope, open_history
 from heapglass.cli.source import add_debuginfod_option
 from heapglass.text import printable
 from heapglass.units import format_compact, format_count, format_duration, format_size
-from heapglass.views.estimates import size_text
+from heapglass.views.estimates import counted_estimate, size_text, sized_estimate
 from heapglass.views.glyphs import draw_columns
 from heapglass.views.locations import locate_sites
 from heapglass.views.plot import Axis, draw_plot, place_labels
@@ -134,8 +134,8 @@ def _plot_lines(screen: Screen, view: TimelineView, width: int) -> list[str]:
     text: Callable[[int], str] = format_compact
     if view.curve.is_size:
         text = lambda size: format_size(size, screen.units)  # noqa: E731 (two functions, one name)
-    highest = round(max(values))
-    vertical = Axis("0".rjust(_LABEL_WIDTH - 2), text(highest // 2), text(highest))
+    top = round(max(values))
+    vertical = Axis("0".rjust(_LABEL_WIDTH - 2), text(top // 2), text(top))
     middle = (view.first_ns + view.last_ns) // 2
     start = format_duration(view.first_ns) if view.first_ns else "0"
     horizontal = Axis(start, format_duration(middle), format_duration(view.last_ns))
@@ -143,11 +143,19 @@ def _plot_lines(screen: Screen, view: TimelineView, width: int) -> list[str]:
 
 
 def _print_peak(screen: Screen, view: TimelineView, width: int) -> None:
-    if view.peak_ns is None:
+    """Of the process; or where the curve of some sites was highest."""
+    if view.peak_ns is not None:
+        size = format_size(view.peak_bytes, screen.units)
+        text, at = f"peak {size}", view.peak_ns
+    elif view.matched is not None and not view.curve.is_rate:
+        at, value, error = highest(view.series)
+        if view.curve.is_size:
+            text = f"highest {sized_estimate(value, error, screen.units, screen.glyphs)}"
+        else:
+            text = f"highest {counted_estimate(value, error, screen.glyphs)}"
+    else:
         return
-    size = format_size(view.peak_bytes, screen.units)
-    text = f"peak {size} after {format_duration(view.peak_ns)}"
-    labels = [(_column(view, view.peak_ns, width), text)]
+    labels = [(_column(view, at, width), f"{text} after {format_duration(at)}")]
     (line,), _ = place_labels(labels, width, 1, screen.glyphs)
     screen.line(" " * _LABEL_WIDTH, (line, "bold"))
 

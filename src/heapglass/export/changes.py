@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from heapglass.export.extract import Extract
-from heapglass.model import Snapshot
+from heapglass.model import Snapshot, SnapshotErrors
 from heapglass.model.tables import I64
 
 _COLUMNS = ("live_blocks", "live_bytes", "allocations", "bytes_allocated")
@@ -25,4 +26,11 @@ def iterate_changes(extract: Extract) -> Iterator[Snapshot]:
         values = np.stack([getattr(snapshot, name)[mine] for name in _COLUMNS], axis=1)
         moved = np.flatnonzero(np.any(values != last[site], axis=1))
         last[site[moved]] = values[moved]
-        yield Snapshot(snapshot.time_ns, site[moved], *values[moved].T)
+        change = Snapshot(snapshot.time_ns, site[moved], *values[moved].T)
+        yield replace(change, errors=_errors(snapshot, mine[moved]))
+
+
+def _errors(snapshot: Snapshot, rows: I64) -> SnapshotErrors | None:
+    if snapshot.errors is None:
+        return None
+    return SnapshotErrors(*(getattr(snapshot.errors, name)[rows] for name in _COLUMNS))

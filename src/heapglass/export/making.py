@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from itertools import chain
 from operator import attrgetter
@@ -16,7 +16,7 @@ from heapglass.export import tables
 from heapglass.export.changes import iterate_changes
 from heapglass.export.extract import Extract, command_text, hash_stacks
 from heapglass.export.table import Column, Table, Text
-from heapglass.model import FrameAddress, SiteTable
+from heapglass.model import FrameAddress, SiteTable, SnapshotErrors
 from heapglass.model.tables import I64
 
 
@@ -161,6 +161,9 @@ def make_snapshots(extract: Extract) -> tables.Changes:
     parts: list[tuple[Column, ...]] = []
     for number, change in enumerate(iterate_changes(extract)):
         count = len(change.site)
+        nothing = np.zeros(count)
+        exact = SnapshotErrors(nothing, nothing, nothing, nothing)
+        errors = change.errors or exact
         parts.append(
             (
                 np.full(count, number),
@@ -170,11 +173,19 @@ def make_snapshots(extract: Extract) -> tables.Changes:
                 change.live_bytes,
                 change.allocations,
                 change.bytes_allocated,
+                errors.live_blocks,
+                errors.live_bytes,
+                errors.allocations,
+                errors.bytes_allocated,
             )
         )
     columns = (np.concatenate(part) for part in zip(*parts, strict=True))
-    none = (np.empty(0, np.int64) for _ in fields(tables.Changes))
-    return tables.Changes(*(columns if parts else none))
+    return tables.Changes(*columns) if parts else tables.Changes(*_no_changes())
+
+
+def _no_changes() -> Iterator[Column]:
+    for column in fields(tables.Changes):
+        yield np.empty(0, np.float64 if column.name.endswith("_error") else np.int64)
 
 
 def make_threads(extract: Extract) -> tables.Threads:

@@ -132,6 +132,10 @@ class Changes(Table):
     live_bytes: I64
     allocations: I64
     bytes_allocated: I64
+    live_blocks_error: F64
+    live_bytes_error: F64
+    allocations_error: F64
+    bytes_allocated_error: F64
 
 
 @dataclass(frozen=True, slots=True, repr=False)

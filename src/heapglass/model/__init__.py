@@ -22,7 +22,15 @@ from heapglass.model.process import (
 )
 from heapglass.model.source import HeapSource
 from heapglass.model.stack import Frame, FrameAddress, Pseudo, Stack
-from heapglass.model.tables import BlockTable, Histogram, Mark, SiteTable, Snapshot, Timeline
+from heapglass.model.tables import (
+    BlockTable,
+    Histogram,
+    Mark,
+    SiteTable,
+    Snapshot,
+    SnapshotErrors,
+    Timeline,
+)
 from heapglass.model.workings import (
     HistoryFill,
     RecordingPlace,
@@ -56,6 +64,7 @@ __all__ = [
     "Severity",
     "SiteTable",
     "Snapshot",
+    "SnapshotErrors",
     "Stack",
     "TableFill",
     "Thread",

@@ -106,6 +106,16 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
+class SnapshotErrors:
+    """Standard errors, a row for each of a snapshot's."""
+
+    live_blocks: F64
+    live_bytes: F64
+    allocations: F64
+    bytes_allocated: F64
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """All sites' counters at one moment; sites that never changed until then are absent."""
 
@@ -115,3 +125,4 @@ class Snapshot:
     live_bytes: I64
     allocations: I64
     bytes_allocated: I64
+    errors: SnapshotErrors | None = None  # None: it is all exact

@@ -164,7 +164,9 @@ class Recording:
 
     def snapshots(self) -> Iterator[Snapshot]:
         arena = read_arena(self._image(), schema.KIND_SNAPSHOTS)
-        yield from accumulate(self._file, arena, self._read_stacks())
+        whole = self.sites()
+        estimated = whole if whole.samples.any() else None
+        yield from accumulate(self._file, arena, self._read_stacks(), estimated)
 
     def _image(self) -> Image:
         """The recording as it stands now. Whoever follows a reference from one table into another

@@ -1,4 +1,8 @@
-"""Snapshots: deltas in the file, whole tables to the outside."""
+"""Snapshots: deltas in the file, whole tables to the outside.
+
+They carry no errors: those of a sampled site are taken to be its errors of the whole run in
+proportion, as far as these grow with the root of what is counted.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from heapglass.model import Snapshot
+from heapglass.model import Snapshot, SnapshotErrors
 from heapglass.recording import schema
 
 if TYPE_CHECKING:
@@ -14,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from heapglass.model import SiteTable
     from heapglass.recording.file import RecordingFile
     from heapglass.recording.stacks import Stacks
 
@@ -21,8 +26,11 @@ _COLUMNS = 4  # live_blocks, live_bytes, allocations, bytes_allocated
 _LONGEST_VARINT = 10
 
 
-def accumulate(file: RecordingFile, arena: bytes, stacks: Stacks) -> Iterator[Snapshot]:
-    """Every snapshot as a full table, rows by the ids that sites are shown under."""
+def accumulate(
+    file: RecordingFile, arena: bytes, stacks: Stacks, whole: SiteTable | None
+) -> Iterator[Snapshot]:
+    """Every snapshot as a full table, rows by the ids that sites are shown under. `whole` are the
+    sites since, where some of them are estimates."""
     canonical = stacks.canonical
     one = np.array([schema.BLOCK_FRACTION, 1, schema.BLOCK_FRACTION, 1])
     values = np.zeros((len(canonical), _COLUMNS), np.int64)
@@ -39,12 +47,25 @@ def accumulate(file: RecordingFile, arena: bytes, stacks: Stacks) -> Iterator[Sn
         is_exact = stacks.sample_shift[site, None] == 0
         np.add.at(values, canonical[site], np.where(is_exact, change * one, change))
         is_known[canonical[site]] = True
-        yield _snapshot(time, np.flatnonzero(is_known), (values + one // 2) // one)
+        known = np.flatnonzero(is_known)
+        columns = np.maximum((values[known] + one // 2) // one, 0).T
+        errors = None if whole is None else SnapshotErrors(*_errors(whole, known, columns))
+        live_blocks, live_bytes, allocations, bytes_allocated = columns
+        yield Snapshot(time, known, live_blocks, live_bytes, allocations, bytes_allocated, errors)
 
 
-def _snapshot(time: int, known: NDArray[np.int64], values: NDArray[np.int64]) -> Snapshot:
-    live_blocks, live_bytes, allocations, bytes_allocated = np.maximum(values[known], 0).T
-    return Snapshot(time, known, live_blocks, live_bytes, allocations, bytes_allocated)
+def _errors(
+    whole: SiteTable, site: NDArray[np.int64], columns: NDArray[np.int64]
+) -> Iterator[NDArray[np.float64]]:
+    """Of each of the columns."""
+    row = np.searchsorted(whole.id, site)
+    row[row == len(whole.id)] = 0
+    is_there = whole.id[row] == site
+    blocks = whole.allocations, whole.allocations_error
+    sizes = whole.bytes_allocated, whole.bytes_allocated_error
+    for column, (total, error) in zip(columns, (blocks, sizes, blocks, sizes), strict=True):
+        share = np.clip(column / np.maximum(total[row], 1), 0.0, 1.0)
+        yield np.where(is_there, error[row] * np.sqrt(share), 0.0)
 
 
 def _entries(file: RecordingFile, arena: bytes) -> Iterator[tuple[schema.Snapshot, bytes]]:

@@ -8,12 +8,14 @@ from enum import StrEnum
 
 import numpy as np
 
+from heapglass.analysis.counters import take_rows
 from heapglass.analysis.filters import Filter
 from heapglass.analysis.order import SortKey, top_sites
 from heapglass.analysis.plumbing import Plumbing
 from heapglass.analysis.series import Series, add_peak, add_point, cut_series, live_series
 from heapglass.errors import UsageError
 from heapglass.model import HeapSource, Mark, SiteTable, Snapshot
+from heapglass.model.tables import F64
 from heapglass.units import Units, format_count
 from heapglass.views.caveats import list_caveats
 from heapglass.views.naming import Resolver, name_stacks
@@ -123,8 +125,8 @@ def _thread_note(query: TimelineQuery) -> Iterator[str]:
 def _error_note(table: SiteTable, query: TimelineQuery, picked: set[int] | None) -> Iterator[str]:
     if table.samples.any() and (picked is not None or query.top):
         yield (
-            "Snapshots carry no errors: what sites held over time is estimated without; for one"
-            " moment 'heapglass table FILE@MOMENT' has them, in proportion to those of the end."
+            "Snapshots carry no errors: those of what sites held over time are taken in proportion"
+            " to the whole run's; --json has them at each point."
         )
 
 
@@ -181,20 +183,32 @@ def _series(
         return add_point(points, end_ns, end)
     if curve is Curve.USABLE:
         raise UsageError("usable bytes are not known of single sites: use --show live")
+    name = _COLUMN[curve]
+    mine = take_rows(table, np.flatnonzero(np.isin(table.id, list(picked))))
     return add_point(
-        _sum_of(history, _COLUMN[curve], picked),
+        _sum_of(history, name, mine),
         end_ns,
-        int(getattr(table, _COLUMN[curve])[np.isin(table.id, list(picked))].sum()),
+        int(getattr(mine, name).sum()),
+        _root_of_squares(getattr(mine, f"{name}_error")),
     )
 
 
-def _sum_of(history: Sequence[Snapshot], column: str, sites: set[int]) -> Series:
-    wanted = np.array(sorted(sites), dtype=np.int64)
-    values = [int(getattr(one, column)[np.isin(one.site, wanted)].sum()) for one in history]
+def _sum_of(history: Sequence[Snapshot], column: str, sites: SiteTable) -> Series:
+    """Of these sites at each snapshot, with errors if any of them was sampled."""
+    values, errors = [], []
+    for one in history:
+        mine = np.isin(one.site, sites.id)
+        values.append(int(getattr(one, column)[mine].sum()))
+        errors.append(_root_of_squares(getattr(one.errors, column)[mine]) if one.errors else 0.0)
     return Series(
         np.array([one.time_ns for one in history], dtype=np.int64),
         np.array(values, dtype=np.int64),
+        np.array(errors) if sites.samples.any() else None,
     )
+
+
+def _root_of_squares(errors: F64) -> float:
+    return float(np.sqrt(np.square(errors).sum()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,13 +231,20 @@ def _site_curves(
     rows = rows[: query.top]
     stacks = name_stacks(source, resolver, table.id[rows].tolist())
     return tuple(
-        SiteCurve(row, _site_series(source, history.snapshots, row))
-        for row in build_rows(table, rows, stacks, query.plumbing)
+        SiteCurve(
+            row, _site_series(source, history.snapshots, take_rows(table, np.array([number])), row)
+        )
+        for number, row in zip(rows, build_rows(table, rows, stacks, query.plumbing), strict=True)
     )
 
 
-def _site_series(source: HeapSource, history: Sequence[Snapshot], row: SiteRow) -> Series:
+def _site_series(
+    source: HeapSource, history: Sequence[Snapshot], site: SiteTable, row: SiteRow
+) -> Series:
     """The snapshots, and what else is known: the peak and the end."""
-    noted = _sum_of(history, "live_bytes", {row.site})
-    with_peak = add_point(noted, source.totals.peak_time_ns, row.counters.peak_bytes)
-    return add_point(with_peak, source.process.duration_ns, row.counters.live_bytes)
+    counters = row.counters
+    noted = _sum_of(history, "live_bytes", site)
+    peak = counters.peak_bytes, counters.error("peak_bytes")
+    end = counters.live_bytes, counters.error("live_bytes")
+    with_peak = add_point(noted, source.totals.peak_time_ns, *peak)
+    return add_point(with_peak, source.process.duration_ns, *end)

@@ -30,11 +30,14 @@ def timeline_document(source: HeapSource, view: TimelineView) -> Document:
         "peak_bytes": view.peak_bytes,
         "marks": [mark_document(mark) for mark in view.marks],
         "matched": view.matched,
-        "points": _points(view.series),
-        "sites": [{**site_document(one.row), "points": _points(one.series)} for one in view.sites],
+        **_series(view.series),
+        "sites": [{**site_document(one.row), **_series(one.series)} for one in view.sites],
     }
 
 
-def _points(series: Series) -> list[list[float | int]]:
+def _series(series: Series) -> Document:
     times, values = series.time_ns.tolist(), series.value.tolist()
-    return [[time / 1e9, value] for time, value in zip(times, values, strict=True)]
+    points = [[time / 1e9, value] for time, value in zip(times, values, strict=True)]
+    if series.error is None:
+        return {"points": points}
+    return {"points": points, "point_errors": series.error.tolist()}

@@ -10,7 +10,7 @@ from heapglass.analysis.threads import ThreadHeap
 from heapglass.analysis.windows import WindowHeap
 from heapglass.errors import UsageError
 from heapglass.model import Mark, ProcessState
-from unit.fake_source import FakeSite, FakeSource, frame, snapshot
+from unit.fake_source import FakeSite, FakeSource, estimated, frame, snapshot
 
 _S = 10**9
 FIRST = FakeSite(
@@ -116,6 +116,15 @@ def test_a_moment_is_the_nearest_snapshot() -> None:
     assert {"temporary", "peak_bytes"} <= absent_counters(then)
     with pytest.raises(UsageError, match="threads apart"):
         then.sites_by_shard()
+
+
+def test_estimates_of_a_moment_have_errors() -> None:
+    source = heap()
+    source.history = [estimated(one) for one in source.history]
+    table = at_moment(source, Moment(MomentKind.TIME, 2 * _S)).sites()
+    assert table.live_bytes_error.tolist() == [80, 2]
+    assert table.allocations_error.tolist() == pytest.approx([0.9, 0.2])
+    assert table.frees_error.tolist() == pytest.approx([0.9 * (1 / 9) ** 0.5, 0])
 
 
 def test_sites_that_a_snapshot_does_not_know_are_not_there_yet() -> None:

@@ -9,6 +9,7 @@ from heapglass.analysis.series import (
     add_peak,
     add_point,
     cut_series,
+    highest,
     highest_in_columns,
     live_series,
     rates_in_columns,
@@ -72,3 +73,20 @@ def test_a_peak_between_two_points_is_where_it_was() -> None:
     found = live_series(add_peak(timeline, totals))
     assert found.time_ns.tolist() == [1 * _S, 2 * _S, 9 * _S]
     assert found.value.tolist() == [100, 1000, 900]
+
+
+def test_errors_go_with_their_points() -> None:
+    plain = series((10, 1), (20, 5), (30, 3))
+    assert add_point(plain, 25, 4, 0.5).error is None
+    estimated = replace(plain, error=np.array([0.1, 0.5, 0.3]))
+    assert highest(estimated) == (20, 5, 0.5)
+    longer = add_point(estimated, 25, 4, 0.4)
+    assert longer.error is not None
+    assert longer.error.tolist() == [0.1, 0.5, 0.4, 0.3]
+    cut = cut_series(longer, 15, 25)
+    assert cut.error is not None
+    assert list(zip(cut.time_ns, cut.value, cut.error, strict=True)) == [
+        (15, 1, 0.1),
+        (20, 5, 0.5),
+        (25, 4, 0.4),
+    ]

@@ -15,7 +15,7 @@ from heapglass.model import (
     ProcessState,
     Pseudo,
 )
-from unit.fake_source import FakeBlocks, FakeSite, FakeSource, frame, snapshot
+from unit.fake_source import FakeBlocks, FakeSite, FakeSource, estimated, frame, snapshot
 
 LIBC = "/lib/x86_64-linux-gnu/libc.so.6"
 LIBSTDCXX = "/usr/lib/x86_64-linux-gnu/libstdc++.so.6.0.30"
@@ -153,6 +153,15 @@ def historic_heap() -> FakeSource:
             ],
         ),
     )
+    return heap
+
+
+def estimated_heap() -> FakeSource:
+    """The same, of samples."""
+    heap = historic_heap()
+    heap.made_of = tuple(replace(site, samples=10) for site in SITES)
+    heap.history = tuple(estimated(one) for one in heap.history)
+    heap.mode, heap.live_unit = "sampled", LiveUnit.USABLE
     return heap
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from unit.cli.sample_heap import (
     empty_heap,
+    estimated_heap,
     historic_heap,
     lossy_heap,
     marked_heap,
@@ -81,6 +82,10 @@ SCREENS = {
         ["timeline", "x", "--function", "Index", "--since", "1s"],
         {"COLUMNS": "80"},
     ),
+    "timeline-estimated-filter-80": (
+        ["timeline", "x", "--function", "Index", "--show", "blocks"],
+        {"COLUMNS": "80"},
+    ),
     "timeline-marked-80": (["timeline", "x", "--top", "0"], {"COLUMNS": "80"}),
     "timeline-empty-80": (["timeline", "x"], {"COLUMNS": "80"}),
     "sizes-historic-80": (["sizes", "x"], {"COLUMNS": "80"}),
@@ -105,6 +110,7 @@ SCREENS = {
     "wrapper-80": (["table", "x", "--wrapper", "xml.*"], {"COLUMNS": "80"}),
 }
 HEAPS = {
+    "estimated": estimated_heap,
     "historic": historic_heap,
     "lossy": lossy_heap,
     "marked": marked_heap,

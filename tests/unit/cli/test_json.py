@@ -17,6 +17,7 @@ from unit.cli.sample_costs import CELL_COSTS, MODES, PLAN, PROGRAM_COSTS
 from unit.cli.sample_heap import (
     SITES,
     empty_heap,
+    estimated_heap,
     historic_heap,
     lossy_heap,
     running_heap,
@@ -244,7 +245,17 @@ def view_keys(run: Run) -> set[str]:
     found = [keys(document(run, historic_heap(), *command)) for command in commands]
     found.append(keys(document(run, sampled_heap(), "diff", "x", "later")))
     found.append(keys(document(run, sampled_heap(), "tree", "x")))
+    found.append(keys(document(run, estimated_heap(), "timeline", "x", "--function", "Index")))
     return set().union(*found)
+
+
+def test_curves_of_sampled_sites_have_errors(run: Run) -> None:
+    found = document(run, estimated_heap(), "timeline", "x", "--function", "Index")
+    (site,) = found["sites"]
+    assert [value for _, value in found["points"]][:2] == [8_000_000, 12_000_000]
+    assert found["point_errors"][:2] == site["point_errors"][:2] == [800_000, 1_200_000]
+    assert len(site["points"]) == len(site["point_errors"])
+    assert "point_errors" not in document(run, historic_heap(), "timeline", "x")
 
 
 def test_a_tree_adds_up(run: Run) -> None:

@@ -11,7 +11,7 @@ from heapglass.export.extract import Extract
 from heapglass.export.metric import Metric
 from heapglass.model import BlockTable, LiveUnit, Mark, Pseudo, Snapshot, Timeline
 from heapglass.views.extract import ExtractQuery, build_extract
-from unit.fake_source import FakeNames, FakeSite, FakeSource, frame
+from unit.fake_source import FakeNames, FakeSite, FakeSource, estimated, frame
 
 _S = 10**9
 MAIN = frame("main", "/src/app.c", 90)
@@ -59,7 +59,8 @@ class History(FakeSource):
     def snapshots(self) -> Iterator[Snapshot]:
         for time_ns, rows in SNAPSHOTS:
             values = np.array(list(rows.values()), np.int64)
-            yield Snapshot(time_ns, np.array(list(rows)), *values.T)
+            exact = Snapshot(time_ns, np.array(list(rows)), *values.T)
+            yield estimated(exact) if self.mode == "sampled" else exact
 
 
 def heap(**changes: object) -> History:
