@@ -1,10 +1,10 @@
-"""Lifetimes, temporary blocks and reallocs of sampled blocks against the truth, over many seeds, at
-sites where all of these depend on the size."""
+"""Lifetimes, ages, temporary blocks and reallocs of sampled blocks against the truth, over many
+seeds, at sites where all of these depend on the size."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from harness.estimates import Estimate, check_errors
 from harness.names import function_names, site_name
 from harness.programs import program
 from harness.running import run, under_heapglass
+from heapglass.analysis.blocks import ages_ns, classify
 from heapglass.model import HeapSource
 from heapglass.recording import open_recording
 
@@ -22,7 +23,8 @@ PROGRAM = program("lives_by_size")
 SEEDS = 100
 INTERVAL = 1 << 10
 SITE = "site_lived"
-LONG_NS = 8 << 20  # what the program waits is more
+LONG_NS = 8 << 20  # what the program waits at first is more
+OLD_NS = 24 << 20  # as is what it waits in the end
 OUTCOMES = ("temporary", "realloc_in_place", "realloc_moved")
 
 
@@ -31,6 +33,8 @@ class Recorded:
     outcomes: Mapping[str, Estimate]
     short: Estimate
     long: Estimate
+    young: tuple[Estimate, Estimate]  # blocks and bytes
+    old: tuple[Estimate, Estimate]
 
 
 def recorded(directory: Path, name: str, **options: str) -> Recorded:
@@ -51,15 +55,23 @@ def read(source: HeapSource) -> Recorded:
         error = math.sqrt(float((getattr(table, f"{name}_error") ** 2).sum()))
         outcomes[name] = float(getattr(table, name).sum()), error
     mine = [s for s in table.id.tolist() if site_name(function_names(source, s)) == SITE]
-    assert len(mine) == 1
-    histogram = source.lifetime_histogram(mine[0])
+    freed = max(mine, key=lambda site: int(table.frees[table.id == site][0]))
+    histogram = source.lifetime_histogram(freed)
     first_long = int(LONG_NS // histogram.unit).bit_length()
     errors = np.zeros(len(histogram.counts)) if histogram.errors is None else histogram.errors
     parts = [
         (float(histogram.counts[part].sum()), math.sqrt(float((errors[part] ** 2).sum())))
         for part in (slice(None, first_long), slice(first_long, None))
     ]
-    return Recorded(outcomes, *parts)
+    return Recorded(outcomes, *parts, *ages(source))
+
+
+def ages(source: HeapSource) -> Iterator[tuple[Estimate, Estimate]]:
+    """Of what is left, before the youngest block: when the program ends is not in its hands."""
+    blocks = source.blocks()
+    age = ages_ns(blocks, int(blocks.birth_ns.max()))
+    for one in classify(age, (0, OLD_NS), blocks):
+        yield (one.blocks, one.blocks_error), (one.size_bytes, one.bytes_error)
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +95,12 @@ def test_lifetimes(runs: list[Recorded], exact: Recorded) -> None:
     check_errors(
         [int(exact.short[0]), int(exact.long[0])], [[r.short, r.long] for r in runs], at_least=2
     )
+
+
+def test_ages(runs: list[Recorded], exact: Recorded) -> None:
+    truth = [int(value) for value, _ in (*exact.young, *exact.old)]
+    assert min(truth) >= 1000
+    check_errors(truth, [[*r.young, *r.old] for r in runs], at_least=4)
 
 
 @pytest.mark.parametrize("name", OUTCOMES)
@@ -110,4 +128,4 @@ def test_errors_at_snapshots_are_in_proportion(tmp_path: Path) -> None:
         assert errors.live_bytes == pytest.approx(table.bytes_allocated_error[row] * share**0.5)
         share = snapshot.allocations / table.allocations[row]
         assert errors.allocations == pytest.approx(table.allocations_error[row] * share**0.5)
-    assert errors.live_bytes.any()
+    assert any(one.errors and one.errors.live_bytes.any() for one in history)

@@ -1,5 +1,5 @@
 /* Sites whose large blocks live for a moment and whose small ones live on: lifetimes, temporary blocks and
- * reallocs that move or stay depend on the size.
+ * reallocs that move or stay depend on the size. Of the blocks that are left the large ones are young.
  */
 #include <time.h>
 
@@ -20,8 +20,8 @@ SITE void *site_resized(void *block, size_t size) {
     return block;
 }
 
-static void wait_a_while(void) {
-    struct timespec left = {.tv_nsec = 12 * 1000 * 1000};
+static void wait_for(unsigned milliseconds) {
+    struct timespec left = {.tv_nsec = milliseconds * 1000 * 1000};
     while (nanosleep(&left, &left)) continue;
 }
 
@@ -40,7 +40,7 @@ int main(void) {
         if (size == SMALL) kept[i] = block;
         else free(block);
     }
-    wait_a_while();
+    wait_for(12);
     for (unsigned i = 0; i < ROUNDS; i++) free(kept[i]);
     for (unsigned i = 0; i < ROUNDS; i++) {
         size_t size = size_of_round(i), more = size == SMALL ? 3 * SMALL : 4;
@@ -48,6 +48,11 @@ int main(void) {
         MUST(block && neighbour);
         free(site_resized(block, size + more));
         kept[i] = neighbour;
+    }
+    wait_for(36);
+    for (unsigned i = 0; i < ROUNDS / 2; i++) {
+        void *young = site_lived(LARGE);
+        KEEP(young);
     }
     say("%u", ROUNDS);
     return 0;
