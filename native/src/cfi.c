@@ -1,10 +1,7 @@
 /* The interpreter of call-frame instructions. Bounded by the instructions' own length: each takes
- * at least one byte. About 900 bytes of stack. */
+ * at least one byte. */
 #include "cfi.h"
 
-#include "cursor.h"
-
-#define NESTING 8u /* remembered states; compilers use one or two */
 #define VALUE_LIMIT (1 << 27)
 
 enum opcode {
@@ -38,58 +35,49 @@ enum opcode {
     GNU_NEGATIVE_OFFSET = 0x2f,
 };
 
-struct machine {
-    const struct hg_fde *fde;
-    struct hg_row *row;
-    struct hg_cursor code;
-    uintptr_t location, address;
-    uint32_t remembered;
-    struct hg_row initial; /* what DW_CFA_restore restores */
-    struct hg_row stack[NESTING];
-};
-
-static void set_column(struct machine *m, uint64_t column, enum hg_cfi_kind kind, int64_t value) {
+static void set_column(struct hg_cfi_machine *m, uint64_t column, enum hg_cfi_kind kind,
+                       int64_t value) {
     if (column >= HG_COLUMNS) return;
     if (value < -VALUE_LIMIT || value >= VALUE_LIMIT) {
         hg_cursor_spoil(&m->code);
         return;
     }
-    m->row->columns[column].kind = kind;
-    m->row->columns[column].value = (int32_t)value;
+    m->row.columns[column].kind = kind;
+    m->row.columns[column].value = (int32_t)value;
 }
 
-static void set_cfa(struct machine *m, uint64_t column, int64_t value) {
+static void set_cfa(struct hg_cfi_machine *m, uint64_t column, int64_t value) {
     if (column >= HG_COLUMNS || value < INT32_MIN || value > INT32_MAX) {
         hg_cursor_spoil(&m->code);
         return;
     }
-    m->row->cfa_register = (uint16_t)column;
-    m->row->cfa_value = (int32_t)value;
+    m->row.cfa_register = (uint16_t)column;
+    m->row.cfa_value = (int32_t)value;
 }
 
 /* Multiplied without overflow; a product out of range stays out of range. */
-static int64_t factored(const struct machine *m, int64_t value) {
+static int64_t factored(const struct hg_cfi_machine *m, int64_t value) {
     int64_t product;
     return __builtin_mul_overflow(value, m->fde->data_align, &product) ? INT64_MAX : product;
 }
 
-static int64_t unsigned_operand(struct machine *m) {
+static int64_t unsigned_operand(struct hg_cfi_machine *m) {
     uint64_t value = hg_cursor_uleb(&m->code);
     return value > INT64_MAX ? INT64_MAX : (int64_t)value;
 }
 
 /* Step over an expression; where it stands, counted from fde->lo. */
-static int64_t expression_operand(struct machine *m) {
+static int64_t expression_operand(struct hg_cfi_machine *m) {
     uintptr_t at = m->code.at;
     hg_cursor_skip(&m->code, hg_cursor_uleb(&m->code));
     return (int64_t)(at - m->fde->lo);
 }
 
-static void restore(struct machine *m, uint64_t column) {
-    if (column < HG_COLUMNS) m->row->columns[column] = m->initial.columns[column];
+static void restore(struct hg_cfi_machine *m, uint64_t column) {
+    if (column < HG_COLUMNS) m->row.columns[column] = m->initial.columns[column];
 }
 
-static void advance(struct machine *m, uint64_t delta) {
+static void advance(struct hg_cfi_machine *m, uint64_t delta) {
     uint64_t distance;
     /* Code never wraps around the address space; corrupt data that says so leads past `address`. */
     if (__builtin_mul_overflow(delta, m->fde->code_align, &distance) ||
@@ -98,23 +86,23 @@ static void advance(struct machine *m, uint64_t delta) {
     }
 }
 
-static void remember(struct machine *m) {
-    if (m->remembered == NESTING) {
+static void remember(struct hg_cfi_machine *m) {
+    if (m->remembered == HG_CFI_NESTING) {
         hg_cursor_spoil(&m->code);
     } else {
-        m->stack[m->remembered++] = *m->row;
+        m->stack[m->remembered++] = m->row;
     }
 }
 
-static void recall(struct machine *m) {
+static void recall(struct hg_cfi_machine *m) {
     if (m->remembered == 0) {
         hg_cursor_spoil(&m->code);
     } else {
-        *m->row = m->stack[--m->remembered];
+        m->row = m->stack[--m->remembered];
     }
 }
 
-static void set_location(struct machine *m) {
+static void set_location(struct hg_cfi_machine *m) {
     uintptr_t target = hg_cursor_pointer(&m->code, m->fde->encoding, 0);
     if (target < m->location || (m->fde->encoding & HG_ENCODING_INDIRECT)) {
         hg_cursor_spoil(&m->code);
@@ -124,9 +112,9 @@ static void set_location(struct machine *m) {
 }
 
 /* The CFA's rule; false when the opcode is not about it. */
-static bool execute_cfa(struct machine *m, uint8_t opcode) {
+static bool execute_cfa(struct hg_cfi_machine *m, uint8_t opcode) {
     struct hg_cursor *c = &m->code;
-    uint64_t column = m->row->cfa_register;
+    uint64_t column = m->row.cfa_register;
     switch (opcode) {
     case DEF_CFA:
         column = hg_cursor_uleb(c);
@@ -139,20 +127,20 @@ static bool execute_cfa(struct machine *m, uint8_t opcode) {
     case DEF_CFA_REGISTER:
         /* Keeps the offset, so there must be one: not after an expression. */
         if (column == HG_CFA_EXPRESSION) hg_cursor_spoil(c);
-        set_cfa(m, hg_cursor_uleb(c), m->row->cfa_value);
+        set_cfa(m, hg_cursor_uleb(c), m->row.cfa_value);
         return true;
     case DEF_CFA_OFFSET: set_cfa(m, column, unsigned_operand(m)); return true;
     case DEF_CFA_OFFSET_SF: set_cfa(m, column, factored(m, hg_cursor_sleb(c))); return true;
     case DEF_CFA_EXPRESSION:
         set_cfa(m, 0, expression_operand(m));
-        m->row->cfa_register = HG_CFA_EXPRESSION;
+        m->row.cfa_register = HG_CFA_EXPRESSION;
         return true;
     default: return false;
     }
 }
 
 /* A register's rule; false when the opcode is not about one. */
-static bool execute_column(struct machine *m, uint8_t opcode) {
+static bool execute_column(struct hg_cfi_machine *m, uint8_t opcode) {
     struct hg_cursor *c = &m->code;
     uint64_t column = hg_cursor_uleb(c);
     switch (opcode) {
@@ -184,7 +172,7 @@ static bool execute_column(struct machine *m, uint8_t opcode) {
 }
 
 /* The location and remembered states; false when the opcode is about something else. */
-static bool execute_state(struct machine *m, uint8_t opcode) {
+static bool execute_state(struct hg_cfi_machine *m, uint8_t opcode) {
     switch (opcode) {
     case NOP: return true;
     case SET_LOC: set_location(m); return true;
@@ -198,7 +186,7 @@ static bool execute_state(struct machine *m, uint8_t opcode) {
     }
 }
 
-static void execute(struct machine *m, uint8_t opcode) {
+static void execute(struct hg_cfi_machine *m, uint8_t opcode) {
     uint8_t operand = opcode & 0x3f;
     switch (opcode & 0xc0) {
     case ADVANCE: advance(m, operand); break;
@@ -211,29 +199,42 @@ static void execute(struct machine *m, uint8_t opcode) {
     }
 }
 
-/* Run [at, end) until the location passes the address. */
-static bool run(struct machine *m, uintptr_t at, uintptr_t end) {
-    m->code = hg_cursor_over(at, end);
+/* Go on until the location passes the address. */
+static bool run(struct hg_cfi_machine *m) {
     while (!hg_cursor_done(&m->code) && m->location <= m->address) {
         execute(m, hg_cursor_u8(&m->code));
     }
     return !m->code.bad;
 }
 
-bool hg_cfi_row(const struct hg_fde *fde, uintptr_t address, struct hg_row *row) {
-    struct machine m;
-    m.fde = fde;
-    m.row = row;
-    m.location = fde->start;
-    m.address = address;
-    m.remembered = 0;
-    *row = (struct hg_row){.cfa_register = 0};
-    m.initial = *row;
-    if (!run(&m, fde->initial, fde->initial_end)) return false;
-    m.initial = *row;
-    m.location = fde->start;
-    m.remembered = 0;
-    return run(&m, fde->instructions, fde->instructions_end);
+/* Ready for the function's own instructions. Those of the CIE come first, and are for all addresses alike:
+ * else the data is corrupt. */
+static bool start(struct hg_cfi_machine *m) {
+    m->row = m->initial = (struct hg_row){.cfa_register = 0};
+    m->location = m->fde->start;
+    m->remembered = 0;
+    m->code = hg_cursor_over(m->fde->initial, m->fde->initial_end);
+    if (!run(m) || !hg_cursor_done(&m->code)) return false;
+    m->initial = m->row;
+    m->location = m->fde->start;
+    m->remembered = 0;
+    m->code = hg_cursor_over(m->fde->instructions, m->fde->instructions_end);
+    return true;
+}
+
+const struct hg_row *hg_cfi_row(struct hg_cfi_machine *m, const struct hg_fde *fde,
+                                uintptr_t address) {
+    bool goes_on = m->done == fde->instructions && m->address <= address;
+    /* A signal handler may jump out of here, and leave behind what stood at that instant. */
+    hg_store(&m->done, 0);
+    hg_in_order();
+    m->fde = fde;
+    m->address = address;
+    if (!goes_on && !start(m)) return NULL;
+    if (!run(m)) return NULL;
+    hg_in_order();
+    hg_store(&m->done, fde->instructions);
+    return &m->row;
 }
 
 struct hg_cursor hg_cfi_expression(const struct hg_fde *fde, int32_t value) {

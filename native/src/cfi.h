@@ -5,6 +5,7 @@
 #ifndef HG_CFI_H
 #define HG_CFI_H
 
+#include "cursor.h"
 #include "eh_frame.h"
 
 #if defined(__x86_64__)
@@ -38,8 +39,26 @@ struct hg_row {
 };
 #define HG_CFA_EXPRESSION 0xffffu
 
-/* The row for `address`, which must lie in the FDE. False: corrupt or not understood. */
-bool hg_cfi_row(const struct hg_fde *fde, uintptr_t address, struct hg_row *row);
+/* The interpreter, and how far it got: for a later address of the same function it goes on from there. A
+ * function that calls from hundreds of places has instructions for each. Zero-initialised is ready, or with
+ * `done` alone at 0. */
+#define HG_CFI_NESTING 8u /* remembered states; compilers use one or two */
+struct hg_cfi_machine {
+    uintptr_t done; /* the instructions it ran, up to `address`; 0: none */
+    uintptr_t address;
+    uintptr_t location; /* beyond that */
+    struct hg_cursor code;
+    const struct hg_fde *fde; /* while it runs */
+    uint32_t remembered;
+    struct hg_row row;
+    struct hg_row initial; /* what DW_CFA_restore restores */
+    struct hg_row stack[HG_CFI_NESTING];
+};
+
+/* The row for `address`, which must lie in the FDE; NULL: corrupt or not understood. It is the machine's.
+ * Whoever has unloaded code since must say so, by `done`. */
+const struct hg_row *hg_cfi_row(struct hg_cfi_machine *machine, const struct hg_fde *fde,
+                                uintptr_t address);
 
 /* The bytes of an expression that a row points to. */
 struct hg_cursor hg_cfi_expression(const struct hg_fde *fde, int32_t value);

@@ -2,6 +2,7 @@
 #include "rules.h"
 
 #include "auxv.h"
+#include "hot.h"
 #include "modules.h"
 #include "sys.h"
 
@@ -52,9 +53,11 @@ static bool is_planted(const struct hg_code *code, uintptr_t pc, struct hg_fde *
            fde->start == pc;
 }
 
-/* The row for an address in a known object. */
-static enum hg_rule_kind row_in(const struct hg_code *code, uintptr_t address, struct hg_fde *fde,
-                                struct hg_row *row) {
+/* The row for an address in a known object; NULL if it is not by a row. */
+static enum hg_rule_kind row_in(const struct hg_code *code, uintptr_t address,
+                                struct hg_cfi_machine *machine, struct hg_fde *fde,
+                                const struct hg_row **row) {
+    *row = NULL;
     enum hg_eh_result found = HG_EH_NONE;
     if (code->eh.header) found = hg_eh_frame_find(&code->eh, address, fde);
     bool may_return = found == HG_EH_NONE || (found == HG_EH_FOUND && fde->signal);
@@ -68,22 +71,29 @@ static enum hg_rule_kind row_in(const struct hg_code *code, uintptr_t address, s
     }
     /* The program's entry, which old start-up code does not mark as the outermost frame. */
     if (found == HG_EH_FOUND && fde->start == g_entry) return HG_RULE_END;
-    if (found == HG_EH_BAD || !hg_cfi_row(fde, address, row)) return HG_RULE_BAD;
-    return hg_rule_kind(hg_rule_of_row(fde, row, address));
+    if (found == HG_EH_FOUND) *row = hg_cfi_row(machine, fde, address);
+    return *row ? hg_rule_kind(hg_rule_of_row(fde, *row, address)) : HG_RULE_BAD;
 }
 
 enum hg_rule_kind hg_rules_row(uintptr_t address, uintptr_t caller, struct hg_fde *fde,
                                struct hg_row *row) {
+    struct hg_cfi_machine machine;
+    machine.done = 0;
     const struct hg_code *code = hg_modules_find_for(address, caller);
-    return code ? row_in(code, address, fde, row) : HG_RULE_NONE;
+    if (!code) return HG_RULE_NONE;
+    const struct hg_row *found;
+    enum hg_rule_kind kind = row_in(code, address, &machine, fde, &found);
+    if (found) *row = *found;
+    return kind;
 }
 
-static uint64_t rule_in(const struct hg_code *code, uintptr_t address) {
+static uint64_t rule_in(const struct hg_code *code, uintptr_t address,
+                        struct hg_cfi_machine *machine) {
     struct hg_fde fde;
-    struct hg_row row;
-    enum hg_rule_kind kind = row_in(code, address, &fde, &row);
+    const struct hg_row *row;
+    enum hg_rule_kind kind = row_in(code, address, machine, &fde, &row);
     bool by_row = kind == HG_RULE_PLAIN || kind == HG_RULE_WIDE || kind == HG_RULE_REALIGNED;
-    return by_row ? hg_rule_of_row(&fde, &row, address) : hg_rule_make(kind);
+    return by_row ? hg_rule_of_row(&fde, row, address) : hg_rule_make(kind);
 }
 
 static void keep(uintptr_t pc, uint64_t rule, const struct hg_code *code) {
@@ -97,16 +107,20 @@ static void keep(uintptr_t pc, uint64_t rule, const struct hg_code *code) {
     hg_store(small_place(pc), 0);
 }
 
-static HG_NOINLINE uint64_t parse(uintptr_t pc, uintptr_t caller) {
+static HG_NOINLINE uint64_t parse(uintptr_t pc, uintptr_t caller, struct hg_parser *parser) {
+    uint64_t generation = hg_load_acquire(&g_modules_generation);
+    if (generation != parser->generation) parser->machine.done = 0;
+    parser->generation = generation;
+    parser->parsed++;
     const struct hg_code *code = hg_modules_find_for(pc - 1, caller);
     if (!code) return hg_rule_make(HG_RULE_NONE);
-    uint64_t rule = rule_in(code, pc - 1);
+    uint64_t rule = rule_in(code, pc - 1, &parser->machine);
     rule |= (uint64_t)(pc >> HG_RULE_INDEX_BITS) << HG_RULE_TAG_SHIFT;
     keep(pc, rule, code);
     return rule;
 }
 
-uint64_t hg_rules_find(uintptr_t pc, uintptr_t caller, uint64_t *misses) {
+uint64_t hg_rules_find(uintptr_t pc, uintptr_t caller, struct hg_parser *parser) {
     uint64_t rule = hg_load(small_place(pc));
     if (rule && hg_rule_is_for(rule, pc)) return rule;
     rule = hg_load(large_place(pc));
@@ -114,8 +128,7 @@ uint64_t hg_rules_find(uintptr_t pc, uintptr_t caller, uint64_t *misses) {
         hg_store(small_place(pc), rule);
         return rule;
     }
-    *misses += 1;
-    return parse(pc, caller);
+    return parse(pc, caller, parser);
 }
 
 void hg_rules_forget(uintptr_t start, uintptr_t end) {

@@ -67,9 +67,16 @@ bool hg_rules_start(void);
 /* Whether a return address is in the code that a program begins with. */
 bool hg_rules_is_entry(uintptr_t pc);
 
-/* The rule for a return address: from the large table, else parsed (counted in *misses). `caller`
- * is where the hook was called from, see hg_modules_find_for. */
-uint64_t hg_rules_find(uintptr_t pc, uintptr_t caller, uint64_t *misses);
+/* One thread's parser; zero-initialised is ready. */
+struct hg_parser {
+    uint64_t parsed;     /* rules */
+    uint64_t generation; /* of the modules that the machine knows */
+    struct hg_cfi_machine machine;
+};
+
+/* The rule for a return address: from the large table, else parsed. `caller` is where the hook was
+ * called from, see hg_modules_find_for. */
+uint64_t hg_rules_find(uintptr_t pc, uintptr_t caller, struct hg_parser *parser);
 
 /* The row behind the rule for `address` (a return address less one), and its FDE. */
 enum hg_rule_kind hg_rules_row(uintptr_t address, uintptr_t caller, struct hg_fde *fde,

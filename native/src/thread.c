@@ -165,12 +165,12 @@ static struct hg_thread_record *new_record(const char *name) {
 
 /* Take over what the thread's walker counted. */
 static void publish_stats(struct hg_thread *thread) {
-    static const uint8_t walked[] = {HG_STAT_FRAMES, HG_STAT_RULE_MISSES, HG_STAT_FOREIGN_WALKS,
-                                     HG_STAT_SLOW_WALKS};
+    static const uint8_t walked[] = {HG_STAT_FRAMES, HG_STAT_FOREIGN_WALKS, HG_STAT_SLOW_WALKS};
     struct hg_thread_record *record = hg_load_acquire(&thread->record);
     for (uint32_t i = 0; i < sizeof walked; i++) {
         hg_store(&record->stats[walked[i]], hg_load(&thread->walker.stats[walked[i]]));
     }
+    hg_store(&record->stats[HG_STAT_RULE_MISSES], hg_load(&thread->walker.parser.parsed));
 }
 
 /* What the slot's last thread counted goes to the sums that outlive it; what it remembered of its
@@ -203,6 +203,7 @@ static void move_slot(struct hg_thread *slot, struct hg_thread_record *record) {
     hg_store(&slot->usable_shared, 0);
     slot->walker.stack_lo = slot->walker.stack_hi = slot->walker.stack_hole = 0;
     __builtin_memset(slot->walker.stats, 0, sizeof slot->walker.stats);
+    slot->walker.parser.parsed = 0;
 }
 
 /* The first thread, to which a second one comes; it may still be on its way to its slot. NULL: it does

@@ -84,9 +84,9 @@ static enum way step_realigned(struct hg_caller *at, uint64_t rule, uintptr_t hi
 
 /* The rule is not at hand, or not plain. */
 static HG_NOINLINE enum way step_rarely(struct hg_met *step, struct hg_caller *at, uintptr_t hi,
-                                        uintptr_t caller_pc, uint64_t *misses) {
+                                        uintptr_t caller_pc, struct hg_parser *parser) {
     if (!hg_walk_plausible(at->pc)) return NOT_OURS;
-    uint64_t rule = hg_rules_find(at->pc, caller_pc, misses);
+    uint64_t rule = hg_rules_find(at->pc, caller_pc, parser);
     step->way = (uint32_t)rule & WAY_RULE;
     switch (hg_rule_kind(rule)) {
     case HG_RULE_PLAIN: return step_by(at, rule, hg_rule_plain_offset(rule), hi);
@@ -129,7 +129,7 @@ static uint32_t walk_to_meet(struct hg_transcript *t, const struct hg_caller *ca
         } else {
             /* A copy: the address of `at` itself would keep it out of registers. */
             struct hg_caller copy = at;
-            way = step_rarely(step, &copy, hi, caller->pc, &walker->stats[HG_STAT_RULE_MISSES]);
+            way = step_rarely(step, &copy, hi, caller->pc, &walker->parser);
             at = copy;
         }
         if (way == AT_END) {

@@ -113,8 +113,7 @@ static HG_NOINLINE bool step(struct hg_walk_state *state) {
         walker->depth--;
         return hg_walk_end(state, state->pc ? HG_PSEUDO_NO_RULE : 0);
     }
-    uint64_t *misses = &walker->stats[HG_STAT_RULE_MISSES];
-    uint64_t rule = hg_rules_find(state->pc, state->caller->pc, misses);
+    uint64_t rule = hg_rules_find(state->pc, state->caller->pc, &walker->parser);
     switch (hg_rule_kind(rule)) {
     case HG_RULE_PLAIN: return step_plain(state, rule, hg_rule_plain_offset(rule));
     case HG_RULE_WIDE: return step_plain(state, rule, hg_rule_offset(rule));

@@ -7,6 +7,7 @@
 #define HG_WALK_H
 
 #include "base.h"
+#include "rules.h"
 
 /* Stack memory holds any type. */
 typedef uintptr_t __attribute__((may_alias)) hg_word;
@@ -42,7 +43,8 @@ struct hg_walker {
     uintptr_t stack_hole;          /* a page below it that could not be read; 0: none met */
     uint32_t end;                  /* of the last walk: 0 complete, else enum hg_pseudo */
     uint32_t depth;                /* of the last walk: frames found */
-    uint64_t stats[HG_STAT_SLOTS]; /* FRAMES, RULE_MISSES, FOREIGN_WALKS, SLOW_WALKS */
+    uint64_t stats[HG_STAT_SLOTS]; /* FRAMES, FOREIGN_WALKS, SLOW_WALKS */
+    struct hg_parser parser;
     uintptr_t frames[HG_MAX_DEPTH]; /* of the last walk: return addresses, innermost first; of code
                                        that a signal interrupted, the next byte's address, so that
                                        one less is in the right instruction for every frame */

@@ -67,14 +67,16 @@ static void run_expressions(const struct hg_fde *fde, const struct hg_row *row) 
 
 static void parse(const struct hg_eh_frame *eh, uintptr_t address) {
     struct hg_fde fde;
-    struct hg_row row;
+    struct hg_cfi_machine machine;
+    machine.done = 0;
     enum hg_eh_result result = hg_eh_frame_find(eh, address, &fde);
     g_results[result]++;
-    if (result != HG_EH_FOUND || !hg_cfi_row(&fde, address, &row)) return;
+    const struct hg_row *row = result == HG_EH_FOUND ? hg_cfi_row(&machine, &fde, address) : NULL;
+    if (!row) return;
     g_rows++;
-    uint64_t rule = hg_rule_of_row(&fde, &row, fde.start);
+    uint64_t rule = hg_rule_of_row(&fde, row, fde.start);
     EXPECT(rule >> HG_RULE_TAG_SHIFT == 0, "a rule spills into its tag: %lx", rule);
-    run_expressions(&fde, &row);
+    run_expressions(&fde, row);
 }
 
 static void mutate(struct copy *copy) {
@@ -114,11 +116,18 @@ static void fuzz_instructions(uint32_t rounds) {
         uintptr_t at = (uintptr_t)code, end = at + size, middle = at + random_word() % (size + 1);
         struct hg_fde fde = {
             0x1000, 0x2000, at, middle, middle, end, at, 1, -8, 16, (uint8_t)random_word(), false};
-        struct hg_row row;
-        if (hg_cfi_row(&fde, 0x1000 + random_word() % 0x1000, &row)) {
+        struct hg_cfi_machine machine;
+        machine.done = 0;
+        const struct hg_row *row = hg_cfi_row(&machine, &fde, 0x1000 + random_word() % 0x1000);
+        if (row) {
             g_rows++;
-            hg_rule_of_row(&fde, &row, fde.start);
-            run_expressions(&fde, &row);
+            hg_rule_of_row(&fde, row, fde.start);
+            run_expressions(&fde, row);
+        }
+        for (uint32_t i = 0; i < 4; i++) {
+            uintptr_t address = 0x1000 + random_word() % 0x1000;
+            EXPECT(is_as_from_start(hg_cfi_row(&machine, &fde, address), &fde, address),
+                   "another row at %lx", address);
         }
         struct hg_registers registers = {.known = HG_ALL_KNOWN};
         uintptr_t value;
@@ -129,11 +138,12 @@ static void fuzz_instructions(uint32_t rounds) {
 /* The unchanged copy must be understood: otherwise the rest proves nothing. */
 static void check_intact(struct copy *copy, uintptr_t code) {
     struct hg_fde fde;
-    struct hg_row row;
+    struct hg_cfi_machine machine;
+    machine.done = 0;
     enum hg_eh_result result = hg_eh_frame_find(&copy->eh, code + copy->shift, &fde);
     EXPECT(result == HG_EH_FOUND && fde.start == code + copy->shift, "result %d", result);
-    EXPECT(hg_cfi_row(&fde, fde.start, &row) && row.cfa_register == HG_RSP && row.cfa_value == 8,
-           "first row of main");
+    const struct hg_row *row = hg_cfi_row(&machine, &fde, fde.start);
+    EXPECT(row && row->cfa_register == HG_RSP && row->cfa_value == 8, "first row of main");
     uint8_t table = copy->bytes[3];
     copy->bytes[3] = HG_ENCODING_OMIT; /* no table: the records are searched one by one */
     result = hg_eh_frame_find(&copy->eh, code + copy->shift, &fde);

@@ -107,6 +107,17 @@ static __attribute__((noinline, unused)) void check(const char *what) {
     __asm__ volatile("");
 }
 
+/* A row that was found by going on from an earlier one: as it is from the start. */
+static inline bool is_as_from_start(const struct hg_row *row, const struct hg_fde *fde,
+                                    uintptr_t address) {
+    struct hg_cfi_machine fresh;
+    fresh.done = 0;
+    const struct hg_row *anew = hg_cfi_row(&fresh, fde, address);
+    if (!row || !anew) return row == anew;
+    return row->cfa_value == anew->cfa_value && row->cfa_register == anew->cfa_register &&
+           !memcmp(row->columns, anew->columns, sizeof row->columns);
+}
+
 /* End a forked child. Not _exit(): the core has a hook of that name, which would come along. */
 static inline void leave_child(void) { syscall(SYS_exit_group, g_failures != 0); }
 

@@ -186,14 +186,16 @@ __attribute__((destructor)) static void unload(void) {
     }
     struct totals *t = &g_totals;
     double ns = ((double)t->cycles - (double)(least * t->timed_walks)) * ns_per_cycle();
-    const uint64_t *stats = tls_thread ? tls_thread->walker.stats : (uint64_t[HG_STAT_SLOTS]){0};
+    static const struct hg_walker nobodys;
+    const struct hg_walker *walker = tls_thread ? &tls_thread->walker : &nobodys;
+    const uint64_t *stats = walker->stats;
     dprintf(fd,
             "%s walks %lu frames %lu mismatches %lu extensions %lu ns/frame %.2f ends %lu %lu %lu "
             "%lu %lu "
             "misses %lu foreign %lu slow %lu modules %u retired %u\n%.*s",
             program_invocation_short_name, t->walks, t->frames, t->mismatches, t->extensions,
             ns / (double)t->timed_frames, t->ends[0], t->ends[1], t->ends[2], t->ends[3],
-            t->ends[4], stats[HG_STAT_RULE_MISSES], stats[HG_STAT_FOREIGN_WALKS],
+            t->ends[4], walker->parser.parsed, stats[HG_STAT_FOREIGN_WALKS],
             stats[HG_STAT_SLOW_WALKS], g_module_count, g_retired_count, (int)g_detail_length,
             g_detail);
     close(fd);

@@ -30,21 +30,29 @@ static void print_column(struct hg_cfi_rule rule) {
     }
 }
 
+/* From where the last row was left, if that is on the way. */
+static const struct hg_row *find_row(const struct hg_fde *fde, uintptr_t address) {
+    static struct hg_cfi_machine machine;
+    const struct hg_row *row = hg_cfi_row(&machine, fde, address);
+    if (!is_as_from_start(row, fde, address)) printf("%lx differs\n", address);
+    return row;
+}
+
 static void print_row(const struct hg_eh_frame *eh, uintptr_t address, uint64_t offset) {
     struct hg_fde fde;
-    struct hg_row row;
     enum hg_eh_result result = hg_eh_frame_find(eh, address, &fde);
-    if (result != HG_EH_FOUND || !hg_cfi_row(&fde, address, &row)) {
+    const struct hg_row *row = result == HG_EH_FOUND ? find_row(&fde, address) : NULL;
+    if (!row) {
         printf("%lx %s\n", offset, result == HG_EH_NONE ? "none" : "bad");
         return;
     }
-    if (row.cfa_register == HG_CFA_EXPRESSION) {
+    if (row->cfa_register == HG_CFA_EXPRESSION) {
         printf("%lx exp", offset);
     } else {
-        printf("%lx %s%+d", offset, g_names[row.cfa_register], row.cfa_value);
+        printf("%lx %s%+d", offset, g_names[row->cfa_register], row->cfa_value);
     }
-    print_column(row.columns[HG_RBP]);
-    print_column(row.columns[HG_PC]);
+    print_column(row->columns[HG_RBP]);
+    print_column(row->columns[HG_PC]);
     putchar('\n');
 }
 
