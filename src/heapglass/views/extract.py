@@ -93,7 +93,7 @@ def _error_sentences(table: SiteTable, query: ExtractQuery) -> Iterator[str]:
     if not table.samples.any():
         return
     if query.has_errors:
-        yield "Of the sites in snapshots, which are estimates too, no errors were recorded."
+        yield "Errors of snapshots were not recorded: they are taken from those of the whole run."
     else:
         yield "This format has no room for standard errors: json, csv and parquet have them."
 

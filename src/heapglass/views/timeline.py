@@ -125,8 +125,8 @@ def _thread_note(query: TimelineQuery) -> Iterator[str]:
 def _error_note(table: SiteTable, query: TimelineQuery, picked: set[int] | None) -> Iterator[str]:
     if table.samples.any() and (picked is not None or query.top):
         yield (
-            "Snapshots carry no errors: those of what sites held over time are taken in proportion"
-            " to the whole run's; --json has them at each point."
+            "Errors of snapshots were not recorded: they are taken from those of the whole run;"
+            " --json has them for each point."
         )
 
 
