@@ -6,6 +6,7 @@ HOT __attribute__((aligned(64))) struct hg_header *g_header;
 HOT uint64_t g_modules_generation;
 HOT uint32_t g_peak_mode;
 HOT bool g_peak_may_fall;
+HOT bool g_peak_has_saved;
 HOT uint32_t g_peak_epoch;
 HOT int64_t g_peak_noted;
 HOT int64_t g_usable_high;

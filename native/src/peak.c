@@ -9,6 +9,7 @@ void hg_peak_start(void) {
     g_peak_mode = HG_PEAK_SINGLE;
     g_peak_may_fall = 0;
     g_peak_epoch = hg_load(&g_header->peak_epoch);
+    g_peak_has_saved = true; /* a line that is all zero looks as if it had */
     g_peak_noted = 0;
     g_alone = NULL;
 }

@@ -83,6 +83,8 @@ HG_INLINE void hg_peak_save(struct hg_counters *line) {
     if (HG_LIKELY(line->epoch == epoch)) return;
     hg_store(&line->saved_bytes, (int64_t)(line->bytes_allocated - line->bytes_freed));
     hg_store(&line->saved_blocks, (int64_t)(line->allocations - line->frees));
+    /* Not again and again: other threads look at what lies beside it. */
+    if (HG_UNLIKELY(!hg_glance(&g_peak_has_saved))) hg_store(&g_peak_has_saved, true);
     hg_store_release(&line->epoch, epoch);
 }
 

@@ -1,5 +1,6 @@
 #include "tally.h"
 
+#include "hot.h"
 #include "mode.h"
 #include "peak.h"
 #include "recorder.h"
@@ -82,6 +83,16 @@ void hg_tally_detach(struct hg_thread *thread) {
     hg_add_shared(&g_header->live_flushed, change);
 }
 
+/* A new epoch, for lines to save what they have before they change; while none has saved anything in the
+ * last one, that still serves: all of them are as they were then. A program that grows has a peak at every
+ * other free, and changes a line when it takes a sample. */
+static void begin_epoch(void) {
+    if (!hg_load(&g_peak_has_saved)) return;
+    hg_store(&g_peak_has_saved, false); /* first: what a signal handler saves from here on counts */
+    hg_in_order();
+    hg_peak_next_epoch();
+}
+
 static void fall_alone(struct hg_thread *thread) {
     int64_t live = hg_tally_live(thread->record);
     bool is_higher = live > (int64_t)g_header->peak_bytes;
@@ -91,7 +102,7 @@ static void fall_alone(struct hg_thread *thread) {
     }
     if (is_higher || g_header->peak_rising) {
         hg_store(&g_header->peak_rising, 0);
-        hg_peak_next_epoch();
+        begin_epoch();
     }
     bound_alone(&thread->tally);
 }

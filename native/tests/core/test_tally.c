@@ -3,6 +3,7 @@
 
 #include "fixture.h"
 #include "options.h"
+#include "peak.h"
 #include "recording.h"
 #include "test.h"
 
@@ -51,24 +52,68 @@ static void one_thread(void) {
     CHECK_EQUAL(g_header->peak_error_bytes, 0);
 }
 
-/* Each fall from a new height is an epoch, and only those are. */
+/* Each fall from a new height is an epoch if a line has saved something in the last one, and only
+ * those are. */
 static void epochs(void) {
     struct hg_thread *thread = start();
+    struct hg_counters line = {0};
     uint32_t first = g_header->peak_epoch;
     allocate(thread, 100, 100);
     release(thread, 100);
     CHECK_EQUAL(g_header->peak_epoch, first + 1);
     for (uint32_t i = 0; i < 10; i++) {
-        allocate(thread, 100, 100);
-        release(thread, 100);
+        allocate(thread, 100 + i, 100 + i);
+        release(thread, 100 + i);
     }
     CHECK_EQUAL(g_header->peak_epoch, first + 1);
-    allocate(thread, 101, 101);
+    hg_peak_save(&line);
+    allocate(thread, 109, 109);
+    release(thread, 109);
+    CHECK_EQUAL(g_header->peak_epoch, first + 1);
+    allocate(thread, 110, 110);
+    release(thread, 110);
+    CHECK_EQUAL(g_header->peak_epoch, first + 2);
+    hg_peak_save(&line);
+    allocate(thread, 111, 111);
     hg_tally_settle(thread);
     CHECK(g_header->peak_rising);
-    release(thread, 101);
-    CHECK_EQUAL(g_header->peak_epoch, first + 2);
+    release(thread, 111);
+    CHECK_EQUAL(g_header->peak_epoch, first + 3);
     CHECK(!g_header->peak_rising);
+}
+
+/* What lines had at the peak, as a reader has it, while most blocks are of no line. */
+static void shares_of_the_peak(void) {
+    enum { LINES = 5 };
+    struct hg_thread *thread = start();
+    struct random r = random_start(2);
+    static struct hg_counters lines[LINES];
+    int64_t live = 0, highest = 0, then[LINES] = {0};
+    for (uint32_t i = 0; i < 100000; i++) {
+        struct hg_counters *line = random_below(&r, 50) ? NULL : &lines[random_below(&r, LINES)];
+        bool grows = live < 2000 || random_below(&r, 1000) < (i / 10000 % 2 ? 450 : 550);
+        uint64_t usable = 24 + 16 * random_below(&r, 100);
+        if (!grows && line && line->bytes_allocated - line->bytes_freed < usable) line = NULL;
+        if (grows) allocate(thread, usable, usable);
+        else if (line) hg_tally_fall(thread);
+        if (line) hg_peak_save(line);
+        if (line && grows) line->bytes_allocated += usable;
+        if (line && !grows) line->bytes_freed += usable;
+        if (!grows) release(thread, usable);
+        live += grows ? (int64_t)usable : -(int64_t)usable;
+        if (live > highest) {
+            highest = live;
+            for (uint32_t l = 0; l < LINES; l++)
+                then[l] = (int64_t)(lines[l].bytes_allocated - lines[l].bytes_freed);
+        }
+        bool is_now = live > (int64_t)g_header->peak_bytes || g_header->peak_rising;
+        for (uint32_t l = 0; l < LINES; l++) {
+            bool is_saved = !is_now && lines[l].epoch == g_header->peak_epoch;
+            int64_t held = (int64_t)(lines[l].bytes_allocated - lines[l].bytes_freed);
+            CHECK_EQUAL(is_saved ? lines[l].saved_bytes : held, then[l]);
+        }
+    }
+    CHECK(g_header->peak_epoch > 10);
 }
 
 static int64_t g_shared_live;
@@ -110,6 +155,7 @@ static void many_threads(void) {
 int main(void) {
     RUN(one_thread);
     RUN(epochs);
+    RUN(shares_of_the_peak);
     RUN(many_threads);
     return 0;
 }
