@@ -1,7 +1,5 @@
 #include "share.h"
 
-#include <stddef.h>
-
 #include "sites.h"
 #include "stacks.h"
 
@@ -14,29 +12,29 @@ bool hg_share_start_shard(struct hg_thread *thread) {
 }
 
 bool hg_share_find(struct hg_thread *thread, struct hg_block block, struct hg_share *share) {
+    uint32_t shift = hg_stacks_sample_shift(block.site);
     share->site = block.site;
-    share->shift = hg_stacks_sample_shift(block.site);
     share->line = hg_sites_line(&thread->counters, block.site);
     share->samples = NULL;
-    if (share->shift) {
-        share->weight = hg_weight_of(block.size, share->shift);
+    if (shift) {
+        share->weight = hg_weight_of(block.size, shift);
         share->samples = hg_table_slot(&thread->samples, block.site);
     } else {
         share->weight = (struct hg_weight){.blocks = 1, .bytes = block.size};
     }
-    if (share->line && (share->samples || !share->shift)) return true;
+    if (share->line && (share->samples || !shift)) return true;
     hg_threads_lose(thread, HG_LOSS_COUNTERS_FULL);
     return false;
 }
 
-static void add_variance(uint64_t *low, uint64_t *high, const uint64_t more[2]) {
+static void add_words(uint64_t *low, uint64_t *high, const uint64_t more[2]) {
     uint64_t sum = *low + more[0];
     hg_store(high, *high + more[1] + (sum < more[0]));
     hg_store(low, sum);
 }
 
-static void add_variances(uint64_t sum[2], const uint64_t more[2]) {
-    add_variance(&sum[0], &sum[1], more);
+static void add_variance(uint64_t sum[2], const uint64_t more[2]) {
+    add_words(&sum[0], &sum[1], more);
 }
 
 /* ---- buckets ------------------------------------------------------------------------------------- */
@@ -71,8 +69,8 @@ static void count_in_bucket(struct hg_thread *thread, const struct hg_weight *we
     }
     uint32_t variances = *kept->variances;
     hg_add_own(&histogram_at(*kept->histogram)->bucket[bucket], weight->blocks);
-    add_variance(&histogram_at(variances)->bucket[bucket],
-                 &histogram_at(variances + 1)->bucket[bucket], weight->blocks_variance);
+    add_words(&histogram_at(variances)->bucket[bucket],
+              &histogram_at(variances + 1)->bucket[bucket], weight->blocks_variance);
 }
 
 static void note_size(struct hg_thread *thread, const struct hg_share *share, uint64_t size) {
@@ -104,7 +102,7 @@ void hg_share_arrive(struct hg_thread *thread, const struct hg_share *share, uin
     hg_add_own(&share->line->allocations, w->blocks);
     hg_add_own(&share->line->bytes_allocated, w->bytes);
     hg_add_own(&samples->allocated, 1);
-    add_variances(samples->allocated_blocks_variance, w->blocks_variance);
+    add_variance(samples->allocated_blocks_variance, w->blocks_variance);
     hg_add_own(&samples->allocated_bytes_variance, w->bytes_variance);
 }
 
@@ -115,33 +113,37 @@ void hg_share_depart(const struct hg_share *share) {
     hg_add_own(&share->line->bytes_freed, w->bytes);
     if (!samples) return;
     hg_add_own(&samples->freed, 1);
-    add_variances(samples->freed_blocks_variance, w->blocks_variance);
+    add_variance(samples->freed_blocks_variance, w->blocks_variance);
     hg_add_own(&samples->freed_bytes_variance, w->bytes_variance);
+}
+
+static uint64_t *count_of(struct hg_counters *line, enum hg_outcome outcome) {
+    switch (outcome) {
+    case HG_OUTCOME_TEMPORARY: return &line->temporary;
+    case HG_OUTCOME_REALLOC_IN_PLACE: return &line->realloc_in_place;
+    case HG_OUTCOME_REALLOC_MOVED: return &line->realloc_moved;
+    default: return &line->realloc_away;
+    }
+}
+
+static uint64_t *variance_of(struct hg_outcomes *outcomes, enum hg_outcome outcome) {
+    switch (outcome) {
+    case HG_OUTCOME_TEMPORARY: return outcomes->temporary_variance;
+    case HG_OUTCOME_REALLOC_IN_PLACE: return outcomes->realloc_in_place_variance;
+    case HG_OUTCOME_REALLOC_MOVED: return outcomes->realloc_moved_variance;
+    default: return outcomes->realloc_away_variance;
+    }
 }
 
 void hg_share_note(struct hg_thread *thread, const struct hg_share *share,
                    enum hg_outcome outcome) {
-    static const struct {
-        size_t count, variance;
-    } places[] = {
-        [HG_OUTCOME_TEMPORARY] = {offsetof(struct hg_counters, temporary),
-                                  offsetof(struct hg_outcomes, temporary_variance)},
-        [HG_OUTCOME_REALLOC_IN_PLACE] = {offsetof(struct hg_counters, realloc_in_place),
-                                         offsetof(struct hg_outcomes, realloc_in_place_variance)},
-        [HG_OUTCOME_REALLOC_MOVED] = {offsetof(struct hg_counters, realloc_moved),
-                                      offsetof(struct hg_outcomes, realloc_moved_variance)},
-        [HG_OUTCOME_REALLOC_AWAY] = {offsetof(struct hg_counters, realloc_away),
-                                     offsetof(struct hg_outcomes, realloc_away_variance)},
-    };
-    uint64_t *count = (uint64_t *)((char *)share->line + places[outcome].count);
     if (share->samples) {
-        char *outcomes = hg_table_slot(&thread->outcomes, share->site);
+        struct hg_outcomes *outcomes = hg_table_slot(&thread->outcomes, share->site);
         if (!outcomes) {
             hg_threads_lose(thread, HG_LOSS_COUNTERS_FULL);
             return;
         }
-        add_variances((uint64_t *)(outcomes + places[outcome].variance),
-                      share->weight.blocks_variance);
+        add_variance(variance_of(outcomes, outcome), share->weight.blocks_variance);
     }
-    hg_add_own(count, share->weight.blocks);
+    hg_add_own(count_of(share->line, outcome), share->weight.blocks);
 }

@@ -10,7 +10,6 @@
 
 struct hg_share {
     uint32_t site;
-    uint32_t shift; /* the interval's logarithm; 0: counted exactly */
     struct hg_weight weight;
     struct hg_counters *line;
     struct hg_samples *samples; /* NULL: counted exactly */

@@ -35,7 +35,7 @@ def sizes(image: Image, lines: Lines, shift: NDArray[np.int64]) -> Histogram:
     samples = lines.samples
     if lines.is_weighed:
         whole_variance = blocks_variance(samples, "allocated")
-        weigh = _stored_weights(image, lines, "size", whole_variance)
+        weigh = _stored_weigher(image, lines, "size", whole_variance)
     else:
         blocks = np.where(shift > 0, signed(samples["allocated"]), blocks)
 
@@ -52,7 +52,7 @@ def lifetimes(image: Image, lines: Lines, shift: NDArray[np.int64]) -> Histogram
     samples = lines.samples
     if lines.is_weighed:
         away = variance(lines.outcomes, "realloc_away_variance")
-        weigh = _stored_weights(image, lines, "lifetime", blocks_variance(samples, "freed") - away)
+        weigh = _stored_weigher(image, lines, "lifetime", blocks_variance(samples, "freed") - away)
     else:
         blocks = np.where(shift > 0, signed(samples["freed"]), blocks)
 
@@ -65,7 +65,7 @@ def lifetimes(image: Image, lines: Lines, shift: NDArray[np.int64]) -> Histogram
     return adder.histogram(1 << schema.TICK_SHIFT)
 
 
-def _stored_weights(image: Image, lines: Lines, what: str, variances: NDArray[np.float64]) -> Weigh:
+def _stored_weigher(image: Image, lines: Lines, what: str, variances: NDArray[np.float64]) -> Weigh:
     """Of blocks that were weighed when they were counted: `variances` has those of a line's buckets
     in all, and those of other buckets than the line's own are stored beside what these count."""
     own = signed(lines.counters[f"{what}_bucket"]) - 1

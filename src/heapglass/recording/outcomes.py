@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from heapglass.recording.counters import Lines
 
-_OF = {
+_AMONG = {
     "temporary": ("freed", "frees"),
     "realloc_in_place": ("allocated", "allocations"),
     "realloc_moved": ("allocated", "allocations"),
@@ -32,7 +32,7 @@ def outcome(lines: Lines, name: str) -> tuple[NDArray[np.int64], NDArray[np.floa
     counts = signed(lines.counters[name])
     if lines.is_weighed:
         return counts, variance(lines.outcomes, f"{name}_variance")
-    what, counted_as = _OF[name]
+    what, counted_as = _AMONG[name]
     samples = lines.samples[what]
     is_sampled = samples > 0
     blocks = signed(lines.counters[counted_as]) / schema.BLOCK_FRACTION

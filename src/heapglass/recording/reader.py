@@ -164,8 +164,9 @@ class Recording:
 
     def snapshots(self) -> Iterator[Snapshot]:
         arena = read_arena(self._image(), schema.KIND_SNAPSHOTS)
-        whole = self.sites()
-        estimated = whole if whole.samples.any() else None
+        may_be_sampled = self._image().header.flags & schema.FLAG_USABLE
+        whole = self.sites() if may_be_sampled else None
+        estimated = whole if whole is not None and whole.samples.any() else None
         yield from accumulate(self._file, arena, self._read_stacks(), estimated)
 
     def _image(self) -> Image:
