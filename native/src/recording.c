@@ -57,11 +57,20 @@ static uint64_t first_size(uint64_t capacity) {
     return capacity < FIRST_SIZE ? capacity : FIRST_SIZE;
 }
 
+/* Make the file that long. A program may have given up the right to set a file's length (xz does before
+ * its first allocation); a byte written at the end needs only that to write. */
+static int lengthen(int fd, uint64_t size) {
+    int error = hg_sys_truncate_fd(fd, size);
+    if (error != -13 /* EACCES */) return error;
+    long written = hg_sys_write_at(fd, "", 1, size - 1);
+    return written < 0 ? (int)written : 0;
+}
+
 /* Size and map the open file, the largest way that works. */
 static struct hg_header *map_largest(int fd, uint64_t *capacity, int *error) {
     *error = -27; /* EFBIG */
     for (; *capacity >= CAPACITY_LEAST; *capacity = *capacity / 2 & ~(uint64_t)(HG_STEP - 1)) {
-        *error = hg_sys_truncate_fd(fd, first_size(*capacity));
+        *error = lengthen(fd, first_size(*capacity));
         if (*error < 0) continue;
         struct hg_header *header = hg_sys_map_file(fd, *capacity, HG_HUGE);
         if (header) return header;
@@ -190,7 +199,7 @@ static bool grow_locked(uint64_t steps) {
     if (used + steps > wanted || hg_sys_limit(RLIMIT_FSIZE) < wanted * HG_STEP) return false;
     int fd = open_again();
     if (fd < 0) return false;
-    bool grown = hg_sys_truncate_fd(fd, wanted * HG_STEP) >= 0;
+    bool grown = lengthen(fd, wanted * HG_STEP) >= 0;
     hg_sys_close(fd);
     while (grown && !hg_swap(&g_file.space, &seen, wanted << 32 | (uint32_t)seen)) continue;
     if (grown) hg_store(&g_header->capacity, wanted * HG_STEP);

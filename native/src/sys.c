@@ -155,6 +155,10 @@ long hg_sys_write(int fd, const void *buffer, size_t size) {
     return CALL3(SYS_write, fd, buffer, size);
 }
 
+long hg_sys_write_at(int fd, const void *buffer, size_t size, uint64_t offset) {
+    return CALL4(SYS_pwrite64, fd, buffer, size, offset);
+}
+
 int hg_sys_truncate_fd(int fd, uint64_t size) { return (int)CALL2(SYS_ftruncate, fd, size); }
 
 int hg_sys_allocate_fd(int fd, uint64_t size) { return (int)CALL4(SYS_fallocate, fd, 0, 0, size); }

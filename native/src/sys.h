@@ -25,6 +25,7 @@ int hg_sys_close(int fd);
 long hg_sys_read(int fd, void *buffer, size_t size);
 long hg_sys_read_at(int fd, void *buffer, size_t size, uint64_t offset);
 long hg_sys_write(int fd, const void *buffer, size_t size);
+long hg_sys_write_at(int fd, const void *buffer, size_t size, uint64_t offset);
 int hg_sys_truncate_fd(int fd, uint64_t size);
 int hg_sys_allocate_fd(int fd, uint64_t size);
 int hg_sys_unlink(const char *path);
