@@ -80,6 +80,11 @@ def _core_path() -> str:
     return ""
 
 
+def _completing(word: str | None, names: list[str]) -> list[str]:
+    """Those that go on from the word; there is none yet when gdb only asks how words are parted."""
+    return [name for name in names if name.startswith(word or "")]
+
+
 def _live_pid() -> int:
     pid: int = gdb.selected_inferior().pid
     if not pid:
@@ -187,11 +192,11 @@ class _Command(gdb.Command):
 class _OfModule(_Command):
     """Completes a module first and then a function."""
 
-    def complete(self, text: str, word: str) -> object:
+    def complete(self, text: str, word: str | None) -> object:
         if " " in text.lstrip():
             return gdb.COMPLETE_SYMBOL
         names = {os.path.basename(objfile.filename or "") for objfile in gdb.objfiles()}
-        return sorted(name for name in names if name.startswith(word))
+        return _completing(word, sorted(names))
 
 
 class Total(_OfModule):
@@ -252,8 +257,8 @@ class Free(_Command):
     NAME = "free"
     USAGE = " [count|detailed]"
 
-    def complete(self, _text: str, word: str) -> list[str]:
-        return [name for name in ("count", "detailed") if name.startswith(word)]
+    def complete(self, _text: str, word: str | None) -> list[str]:
+        return _completing(word, ["count", "detailed"])
 
     def run(self, words: list[str]) -> None:
         if words not in ([], ["count"], ["detailed"]):
