@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -109,8 +110,8 @@ def check_reports(path: Path, source: HeapSource) -> None:
 def check_trace(path: Path, logs: dict[int, text_log.Process]) -> None:
     lines = [TRACED.fullmatch(line) for line in path.read_text().splitlines()]
     assert None not in lines
-    traced = [int(line[1]) for line in lines if line]
-    assert {p: traced.count(p) for p in logs} == {p: len(log.calls) for p, log in logs.items()}
+    threads = (entry.tid for log in logs.values() for entry in log.calls)
+    assert Counter(int(line[1]) for line in lines if line) == Counter(threads)
 
 
 def ask_and_change(sock: Path) -> None:

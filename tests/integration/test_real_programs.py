@@ -51,8 +51,16 @@ def test_nothing_differs(bench: Bench, name: str) -> None:
     check(bench, name, [])
 
 
-@pytest.mark.parametrize("allocator", allocators())
-@pytest.mark.parametrize("name", ["sqlite3", "python3_malloc", "perl", "gcc", "redis", "xz"])
+# redis asks for jemalloc's own functions: newer ones hang above other allocators, recorded or not.
+WITH_ALLOCATORS = [
+    (name, allocator)
+    for name in ("sqlite3", "python3_malloc", "perl", "gcc", "redis", "xz")
+    for allocator in allocators()
+    if name != "redis" or allocator == "jemalloc"
+]
+
+
+@pytest.mark.parametrize(("name", "allocator"), WITH_ALLOCATORS)
 def test_nothing_differs_with_another_allocator(bench: Bench, name: str, allocator: str) -> None:
     check(bench, name, [allocators()[allocator]])
 

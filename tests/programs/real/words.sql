@@ -7,3 +7,6 @@ update t set n = n * 2 where id % 3 = 0;
 delete from t where id % 7 = 0;
 select word, count(*), sum(n) from t group by word order by 2 desc, 1 limit 10;
 select group_concat(word) from (select distinct word from t order by word limit 50);
+-- Texts that its allocator has no room set aside for.
+select sum(length(replace(hex(zeroblob(1000 + id % 500)), '0', 'ab'))),
+       sum(length(hex(zeroblob(2000 + id)))), max(printf('%2000d', id)) from t where id % 3 = 0;
