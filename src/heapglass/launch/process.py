@@ -35,6 +35,7 @@ _OURS = {
 }
 _AWAITED = {s for s in signal.valid_signals() if s not in _OURS}
 _MOMENT_S = 0.02
+_LOOK_AGAIN_S = 1.0  # another thread of ours, if there is one, may have been told of the end
 _SI_USER_MOST = 0  # from a process: SI_USER (0), SI_QUEUE, SI_TKILL, ... are not positive
 
 
@@ -85,13 +86,11 @@ class RecordedProcess:
         if arrived is None:
             meanwhile()
         while (ending := self._attend(arrived)) is None:
-            arrived = signal.sigwaitinfo(_AWAITED)
+            arrived = signal.sigtimedwait(_AWAITED, _LOOK_AGAIN_S)
         return ending
 
     def _attend(self, arrived: signal.struct_siginfo | None) -> Ending | None:
-        if arrived is None:
-            return None
-        if arrived.si_signo != signal.SIGCHLD:
+        if arrived and arrived.si_signo != signal.SIGCHLD:
             self._hand_on(arrived)
             return None
         pid, status = os.waitpid(self.pid, os.WNOHANG | os.WUNTRACED)

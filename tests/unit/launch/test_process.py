@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
@@ -55,6 +56,18 @@ def test_signal_to_a_process_of_another_user_is_dropped(monkeypatch: pytest.Monk
     assert refused == [(process.pid, signal.SIGTERM)]
     os.kill(process.pid, signal.SIGKILL)
     assert process.wait(meanwhile=list) == Ending(0, signal.SIGKILL)
+
+
+def test_end_that_another_thread_was_told_is_noticed() -> None:
+    """The kernel tells any thread that has not blocked it, and there the news is lost."""
+    end = threading.Event()
+    other = threading.Thread(target=end.wait)
+    other.start()
+    process = RecordedProcess("/bin/true", ("true",), {})
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    assert process.wait(meanwhile=list) == Ending(0, 0)
+    end.set()
+    other.join()
 
 
 def test_waiting_time_is_used_once() -> None:
