@@ -174,6 +174,21 @@ static bool ends_with_libc(const char *path) {
 }
 
 bool g_real_has_size_word;
+size_t g_real_mmapped_less;
+
+/* What glibc says of a block made up here: `word` stands in front of it, and behind it, 32 bytes on, that it
+ * is in use. */
+static size_t told_of(size_t word) {
+    _Alignas(16) size_t chunks[6] = {[1] = word, [5] = 32 | 1};
+    return g_real.usable_size(&chunks[2]);
+}
+
+/* How sizes are to be read, without asking glibc each time; versions differ. */
+static bool learn_size_words(void) {
+    size_t usable = told_of(32 | 1), mmapped = told_of(4096 | 2);
+    g_real_mmapped_less = 4096 - 8 - mmapped;
+    return usable == 32 - 8 && g_real_mmapped_less <= 8;
+}
 
 /* Learned once: dladdr takes the loader's lock, which a forked child may find taken for ever. And
  * learned by name alone: trial allocations would change how the program's heap is laid out (freeing
@@ -185,7 +200,7 @@ static void learn_allocator(void) {
     g_allocator.is_glibc = ends_with_libc(g_allocator.object);
     g_allocator.granule_shift =
         g_allocator.is_glibc ? HG_LEDGER_USUAL_SHIFT : HG_LEDGER_OTHER_SHIFT;
-    g_real_has_size_word = g_allocator.is_glibc;
+    g_real_has_size_word = g_allocator.is_glibc && learn_size_words();
     g_allocator.base = known ? info.dli_fbase : NULL;
 }
 

@@ -58,22 +58,19 @@ const char *hg_real_object(void);
 /* glibc's blocks have a word in front: their size, and in the low bits whether they were mmapped.
  * Read in place it gives what malloc_usable_size() says, without the call. */
 HG_GLOBAL bool g_real_has_size_word;
+/* By how much an mmapped block is smaller than its word says of others: 8 bytes, none from glibc 2.43 on. */
+HG_GLOBAL size_t g_real_mmapped_less;
 
 HG_INLINE size_t hg_real_size_word(const void *block) { return ((const size_t *)block)[-1]; }
 HG_INLINE bool hg_real_is_mmapped(size_t word) { return word & 2; }
-/* Mmapped blocks have two words in front. */
-HG_INLINE size_t hg_real_usable_by(size_t word) {
-    return (word & ~(size_t)7) - (hg_real_is_mmapped(word) ? 16 : 8);
-}
-
 HG_INLINE size_t hg_real_usable_unmapped(size_t word) { return (word - 8) & ~(size_t)7; }
 
-/* The same for a block of which nothing is known yet: mmapped ones are rare, and a branch that is
- * never taken is cheaper than a choice. */
+/* Of a block of which nothing is known yet: mmapped ones are rare, and a branch that is never taken is
+ * cheaper than a choice. */
 HG_INLINE size_t hg_real_usable_by_word(const void *block) {
     size_t word = hg_real_size_word(block), usable = hg_real_usable_unmapped(word);
     if (HG_UNLIKELY(hg_real_is_mmapped(word))) {
-        usable -= 8;
+        usable -= g_real_mmapped_less;
         __asm__ volatile("");
     }
     return usable;
@@ -104,7 +101,7 @@ void hg_real_learn_taken(void);
 /* Bytes the allocator set aside for a live block. */
 HG_INLINE size_t hg_real_usable(void *block) {
     if (HG_UNLIKELY(!g_real_has_size_word)) return g_real.usable_size(block);
-    return hg_real_usable_by(hg_real_size_word(block));
+    return hg_real_usable_by_word(block);
 }
 
 #endif

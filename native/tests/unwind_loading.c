@@ -38,7 +38,7 @@ static __attribute__((noinline)) void count_wrong(const char *what) {
     g_wrong += !same;
 }
 
-static uintptr_t call_once(const char *path, void (*body)(const char *)) {
+static uintptr_t call_plugin(const char *path, void (*body)(const char *)) {
     plugin_function *call;
     void *handle = open_plugin(path, &call);
     call(body, "plugin");
@@ -52,7 +52,7 @@ static void check_reused_address(const char *one, const char *two) {
     uint64_t generation = g_modules_generation;
     uintptr_t place = 0;
     for (int i = 0; i < 40; i++) {
-        uintptr_t here = call_once(i % 2 ? two : one, check);
+        uintptr_t here = call_plugin(i % 2 ? two : one, check);
         EXPECT(!place || here == place, "not mapped where the other one was: %lx, %lx", here,
                place);
         place = here;
@@ -75,7 +75,7 @@ static void check_reused_address(const char *one, const char *two) {
  * plugin is walked by the first one's rules. */
 static void check_that_it_matters(const char *one, const char *two) {
     g_wrong = 0;
-    for (int i = 0; i < 4; i++) call_once(i % 2 ? two : one, count_wrong);
+    for (int i = 0; i < 4; i++) call_plugin(i % 2 ? two : one, count_wrong);
     EXPECT(g_wrong == 2, "%lu wrong stacks without the check", (unsigned long)g_wrong);
     hg_modules_check_unloaded();
 }
@@ -138,7 +138,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     start_unwinder();
-    call_once(argv[1], check); /* the loader's and libc's own objects are known after this */
+    call_plugin(argv[1], check); /* the loader's and libc's own objects are known after this */
     hg_modules_check_unloaded();
     check_reused_address(argv[1], argv[2]);
     check_that_it_matters(argv[1], argv[2]);
