@@ -2,7 +2,8 @@
 
 The C library is stripped of the name `main_arena` nearly everywhere, so it is found by its shape:
 in the library's writable data, a bin that holds nothing points at itself, and from an arena a ring
-of arenas leads back to it. The layout is that of glibc 2.26 and later on 64-bit machines.
+of arenas leads back to it. The layout is that of glibc 2.26 and later on 64-bit machines; from 2.43
+on there are no fast bins.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 
     from heapglass.coredump.memory import Memory, Region
 
-FAST_BINS = 10
 BINS = 127  # numbered from 1: unsorted, small until 63, large
-_FLAGS, _FAST, _TOP, _BIN, _NEXT, _SYSTEM, _SIZE = 4, 16, 96, 112, 2160, 2184, 2200
+_FLAGS, _FAST = 4, 16
+_TOP, _NEXT, _SYSTEM, _END = -16, 2048, 2072, 2088  # from the first bin on
 _NONCONTIGUOUS = 2
 _MOST_ARENAS = 1 << 14
 _HEAP_BYTES = 64 << 20  # of the heaps of all arenas but the main one; they start at multiples
@@ -34,8 +35,22 @@ class NoArenas(LookupError):  # noqa: N818 (says what it is)
 
 
 @dataclass(frozen=True, slots=True)
+class _Layout:
+    fast_bins: int
+    first_bin: int  # from the arena's start
+
+    @property
+    def size(self) -> int:
+        return self.first_bin + _END
+
+
+_LAYOUTS = (_Layout(fast_bins=10, first_bin=112), _Layout(fast_bins=0, first_bin=24))
+
+
+@dataclass(frozen=True, slots=True)
 class Arena:
     address: int
+    layout: _Layout
     is_main: bool
     is_contiguous: bool
     fast: tuple[int, ...]  # first chunk of each fast bin
@@ -46,7 +61,7 @@ class Arena:
 
     def bin_address(self, number: int) -> int:
         """What stands for a bin in its own list."""
-        return self.address + _BIN + (number - 1) * 16 - 16
+        return self.address + self.layout.first_bin + (number - 1) * 16 - 16
 
 
 def find_arenas(memory: Memory) -> tuple[Arena, ...]:
@@ -55,10 +70,11 @@ def find_arenas(memory: Memory) -> tuple[Arena, ...]:
     if not regions:
         raise NoArenas("no writable memory of the C library (libc.so.6) is there")
     for region in regions:
-        for address in _candidates(memory, region):
-            arenas = _ring(memory, address)
-            if arenas:
-                return arenas
+        for bins in _candidates(memory, region):
+            for layout in _LAYOUTS:
+                arenas = _ring(memory, bins - layout.first_bin, layout)
+                if arenas:
+                    return arenas
     raise NoArenas("glibc's main arena was not found in the memory of the C library")
 
 
@@ -91,7 +107,7 @@ def _main_start(memory: Memory, arena: Arena) -> int:
 def _first_chunk(memory: Memory, heap: int, arena: Arena) -> int:
     """Behind the heap's header and, in the arena's first heap, behind the arena itself."""
     if heap == arena.address & -_HEAP_BYTES:
-        return (arena.address + _SIZE + 15) & ~15
+        return (arena.address + arena.layout.size + 15) & ~15
     sizes = (heap + header for header in _HEAP_HEADER)
     return next((at for at in sizes if _is_chunk(word_at(memory, at + 8))), heap + 48)
 
@@ -106,7 +122,7 @@ def _is_data_of_libc(region: Region) -> bool:
 
 
 def _candidates(memory: Memory, region: Region) -> Iterator[int]:
-    """Where an arena may start: before a bin that points at itself, by as much as any bin may."""
+    """Where an arena's bins may start: before one that points at itself, by any number of them."""
     try:
         data = memory.read(region.start, region.end - region.start)
     except MissingMemory:
@@ -120,19 +136,19 @@ def _candidates(memory: Memory, region: Region) -> Iterator[int]:
     seen = set()
     for place in sorted(empty):
         for number in range(BINS):
-            start = place - _BIN - 16 * number
-            if start not in seen and region.start <= start <= region.end - _SIZE:
+            start = place - 16 * number
+            if start not in seen and region.start <= start <= region.end - _END:
                 seen.add(start)
                 yield start
 
 
-def _ring(memory: Memory, first: int) -> tuple[Arena, ...]:
+def _ring(memory: Memory, first: int, layout: _Layout) -> tuple[Arena, ...]:
     """The arenas from the one at `first` until it comes again; none if it does not."""
     arenas: list[Arena] = []
     address = first
     while len(arenas) < _MOST_ARENAS:
         try:
-            arena = _read_arena(memory, address, is_main=address == first)
+            arena = _read_arena(memory, address, layout, is_main=address == first)
         except MissingMemory:
             return ()
         if not _makes_sense(memory, arena):
@@ -144,18 +160,19 @@ def _ring(memory: Memory, first: int) -> tuple[Arena, ...]:
     return ()
 
 
-def _read_arena(memory: Memory, address: int, *, is_main: bool) -> Arena:
-    data = memory.read(address, _SIZE)
+def _read_arena(memory: Memory, address: int, layout: _Layout, *, is_main: bool) -> Arena:
+    data, bins = memory.read(address, layout.size), layout.first_bin
     (flags,) = unpack_from("<I", data, _FLAGS)
     return Arena(
         address=address,
+        layout=layout,
         is_main=is_main,
         is_contiguous=not flags & _NONCONTIGUOUS,
-        fast=unpack_from(f"<{FAST_BINS}Q", data, _FAST),
-        top=unpack_from("<Q", data, _TOP)[0],
-        bins=unpack_from(f"<{2 * BINS}Q", data, _BIN)[::2],
-        next=unpack_from("<Q", data, _NEXT)[0],
-        system_bytes=unpack_from("<Q", data, _SYSTEM)[0],
+        fast=unpack_from(f"<{layout.fast_bins}Q", data, _FAST),
+        top=unpack_from("<Q", data, bins + _TOP)[0],
+        bins=unpack_from(f"<{2 * BINS}Q", data, bins)[::2],
+        next=unpack_from("<Q", data, bins + _NEXT)[0],
+        system_bytes=unpack_from("<Q", data, bins + _SYSTEM)[0],
     )
 
 

@@ -13,6 +13,7 @@ from enum import StrEnum
 from struct import unpack_from
 
 from heapglass.coredump.arenas import BINS, NoArenas, find_arenas, spans
+from heapglass.coredump.caches import HEADER, find_caches, unmixed
 from heapglass.coredump.memory import MissingMemory, word_at
 
 TYPE_CHECKING = False
@@ -22,15 +23,11 @@ if TYPE_CHECKING:
     from heapglass.coredump.arenas import Arena
     from heapglass.coredump.memory import Memory, Region
 
-_HEADER = 16  # from a chunk's start to its block
 _OVERHEAD = 8  # of a chunk in a heap; its last eight bytes are the block's, too
 _PREVIOUS_IN_USE, _IS_MAPPED = 1, 2
 _FLAGS = 7
 _LEAST = 32
 _PAGE = 4096
-_CACHE_CHUNK = 0x290  # what a thread's cache takes: 64 counts and 64 first entries
-_CACHE_BINS = 64
-_MOST_CACHED = 1 << 16
 _FIRST_LARGE_BIN = 64
 _GAP_FILLERS = (0, 16)  # what ends a heap, and stands before memory that is not malloc's
 _PIECE = 1 << 20
@@ -103,7 +100,7 @@ def _address(chunk: Chunk) -> int:
 
 
 def _chunk(at: int, size: int, state: State) -> Chunk:
-    return Chunk(at + _HEADER, max(0, size - _OVERHEAD), state)
+    return Chunk(at + HEADER, max(0, size - _OVERHEAD), state)
 
 
 def _walk_span(memory: Memory, start: int, end: int, chunks: dict[int, tuple[int, State]]) -> None:
@@ -111,8 +108,8 @@ def _walk_span(memory: Memory, start: int, end: int, chunks: dict[int, tuple[int
     data, base = b"", start
     before, before_size, at = 0, 0, start
     while at <= end:
-        if at + _HEADER > base + len(data):
-            wanted = min(_PIECE, end + _HEADER - at)
+        if at + HEADER > base + len(data):
+            wanted = min(_PIECE, end + HEADER - at)
             base, data = at, memory.read(at, wanted)
         (word,) = unpack_from("<Q", data, at + 8 - base)
         if before:
@@ -155,64 +152,17 @@ def _linked(memory: Memory, at: int, end: int, *, is_mixed: bool = False) -> Ite
         seen.add(at)
         yield at
         try:
-            at = _next(memory, at + _HEADER, is_mixed=is_mixed)
+            at = (unmixed if is_mixed else word_at)(memory, at + HEADER)
         except MissingMemory:
             return
 
 
-def _next(memory: Memory, place: int, *, is_mixed: bool) -> int:
-    word = word_at(memory, place)
-    return word ^ (place >> 12) if is_mixed else word
-
-
 def _mark_caches(memory: Memory, chunks: dict[int, tuple[int, State]]) -> None:
-    """Threads' caches are chunks like any other, known by their size and by being consistent."""
-    suspects = [
-        at for at, (size, state) in chunks.items() if size == _CACHE_CHUNK and state is State.USED
-    ]
-    for at in suspects:
-        cached = _cached(memory, at + _HEADER, chunks)
-        if cached is None:
-            continue
-        _mark(chunks, at, State.MALLOC)
-        for chunk in cached:
-            _mark(chunks, chunk, State.CACHE)
-
-
-def _cached(memory: Memory, cache: int, chunks: dict[int, tuple[int, State]]) -> list[int] | None:
-    """The chunks in what may be a thread's cache; None when it is none."""
-    data = memory.read(cache, _CACHE_BINS * 10)
-    counts = unpack_from(f"<{_CACHE_BINS}H", data)
-    entries = unpack_from(f"<{_CACHE_BINS}Q", data, 2 * _CACHE_BINS)
-    found: list[int] = []
-    for number, (count, entry) in enumerate(zip(counts, entries, strict=True)):
-        if bool(count) != bool(entry) or count > _MOST_CACHED:
-            return None
-        blocks = _cache_list(memory, entry, count)
-        if len(blocks) != count or any(_size(chunks, b) != _cache_size(number) for b in blocks):
-            return None
-        found += [block - _HEADER for block in blocks]
-    return found
-
-
-def _cache_list(memory: Memory, entry: int, count: int) -> list[int]:
-    """These lists lead from block to block, not from chunk to chunk."""
-    blocks: list[int] = []
-    try:
-        while entry and not entry % 16 and len(blocks) < count:
-            blocks.append(entry)
-            entry = _next(memory, entry, is_mixed=True)
-    except MissingMemory:
-        pass
-    return blocks if not entry else []
-
-
-def _size(chunks: dict[int, tuple[int, State]], block: int) -> int:
-    return chunks.get(block - _HEADER, (0, State.USED))[0]
-
-
-def _cache_size(number: int) -> int:
-    return _LEAST + 16 * number
+    sizes = {at: size for at, (size, _) in chunks.items()}
+    for cache, cached in list(find_caches(memory, sizes)):
+        _mark(chunks, cache, State.MALLOC)
+        for at in cached:
+            _mark(chunks, at, State.CACHE)
 
 
 def _anonymous(memory: Memory, chunks: dict[int, tuple[int, State]]) -> list[Region]:
@@ -229,23 +179,28 @@ def _has_any(sorted_addresses: list[int], region: Region) -> bool:
 
 def _mapped_chunks(memory: Memory, regions: Iterable[Region], known: Iterable[int]) -> list[Chunk]:
     """Blocks with mappings of their own: those known, and those that mappings begin with."""
-    found: dict[int, int] = {}
+    found: dict[int, Chunk] = {}
     starts = [region.start for region in regions]
-    starts += [block - _HEADER for block in known]
+    starts += [block - HEADER for block in known]
     for start in sorted(starts):
         at = start
-        while at not in found and (size := _mapped_size(memory, at)):
-            found[at] = size
-            at += size
-    return [Chunk(at + _HEADER, size - _HEADER, State.USED) for at, size in found.items()]
+        while at not in found and (mapped := _mapped_at(memory, at)):
+            found[at], at = mapped
+    return list(found.values())
 
 
-def _mapped_size(memory: Memory, at: int) -> int:
-    """Of a chunk that has pages of its own; 0 when there is none."""
+def _mapped_at(memory: Memory, at: int) -> tuple[Chunk, int] | None:
+    """The chunk here that has pages of its own, and where these end. They begin as far before it as
+    its first word says. Since glibc 2.43 its size is that until the last two words of its pages, of
+    which the first is the block's."""
     try:
-        before, word = unpack_from("<QQ", memory.read(at, _HEADER))
+        before, word = unpack_from("<QQ", memory.read(at, HEADER))
     except MissingMemory:
-        return 0
-    size: int = word & ~_FLAGS
-    is_whole = word & _FLAGS == _IS_MAPPED and not (before + size) % _PAGE
-    return size if is_whole and size >= _PAGE and not (at - before) % _PAGE else 0
+        return None
+    before, size = before & ~_FLAGS, word & ~_FLAGS
+    if word & _FLAGS != _IS_MAPPED or size < _PAGE - HEADER or (at - before) % _PAGE:
+        return None
+    for behind, overhead in ((0, HEADER), (HEADER, _OVERHEAD)):
+        if not (before + size + behind) % _PAGE:
+            return Chunk(at + HEADER, size - overhead, State.USED), at + size + behind
+    return None

@@ -1,0 +1,91 @@
+"""The caches in which glibc's threads keep blocks they have freed.
+
+A cache is a chunk like any other, known by its size and by being consistent: a row of numbers and
+one of lists, for each size of block. Until glibc 2.41 the numbers say how many blocks a list holds,
+since then how many more it would take; there are twelve lists for larger blocks then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from struct import unpack_from
+
+from heapglass.coredump.memory import MissingMemory, word_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from heapglass.coredump.memory import Memory
+
+HEADER = 16  # from a chunk's start to its block
+_LEAST = 32
+_ONE_SIZE_LISTS = 64  # those behind them have blocks of several sizes each
+_MOST_CACHED = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    lists: int
+    counts_room: bool  # and not blocks
+
+    def is_of(self, chunk_size: int) -> bool:
+        """Sixteen bytes too many are not worth a chunk of their own: the cache has them."""
+        return 0 <= chunk_size - 8 - 10 * self.lists < 32
+
+
+_LAYOUTS = (_Layout(64, counts_room=False), _Layout(76, counts_room=True))
+
+
+def find_caches(memory: Memory, sizes: Mapping[int, int]) -> Iterator[tuple[int, list[int]]]:
+    """The chunks that are caches, each with the chunks in it. `sizes` are those of all chunks."""
+    for layout in _LAYOUTS:
+        for chunk, size in sizes.items():
+            if not layout.is_of(size):
+                continue
+            cached = _cached(memory, chunk + HEADER, layout, sizes)
+            if cached is not None:
+                yield chunk, cached
+
+
+def unmixed(memory: Memory, place: int) -> int:
+    """The link at `place`: since glibc 2.32 its own address is mixed into it."""
+    return word_at(memory, place) ^ (place >> 12)
+
+
+def _cached(
+    memory: Memory, cache: int, layout: _Layout, sizes: Mapping[int, int]
+) -> list[int] | None:
+    """The chunks in what may be a cache; None when it is none."""
+    data = memory.read(cache, layout.lists * 10)
+    numbers = unpack_from(f"<{layout.lists}H", data)
+    firsts = unpack_from(f"<{layout.lists}Q", data, 2 * layout.lists)
+    room = max(numbers) if layout.counts_room else 0
+    if layout.counts_room and not room:
+        return None  # zeros, of a block in use
+    found: list[int] = []
+    for row, (number, first) in enumerate(zip(numbers, firsts, strict=True)):
+        count = room - number if layout.counts_room else number
+        chunks = _list(memory, first, count)
+        is_whole = bool(first) == bool(count) and len(chunks) == count
+        if not is_whole or not all(_is_in(row, sizes.get(chunk, 0)) for chunk in chunks):
+            return None
+        found += chunks
+    return found
+
+
+def _list(memory: Memory, block: int, count: int) -> list[int]:
+    """These lists lead from block to block, not from chunk to chunk."""
+    chunks: list[int] = []
+    try:
+        while block and not block % 16 and len(chunks) < min(count + 1, _MOST_CACHED):
+            chunks.append(block - HEADER)
+            block = unmixed(memory, block)
+    except MissingMemory:
+        return []
+    return chunks if not block else []
+
+
+def _is_in(row: int, size: int) -> bool:
+    own = _LEAST + 16 * row
+    return size == own if row < _ONE_SIZE_LISTS else size >= _LEAST + 16 * _ONE_SIZE_LISTS
