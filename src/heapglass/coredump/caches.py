@@ -65,6 +65,8 @@ def _cached(
         return None  # zeros, of a block in use
     found: list[int] = []
     for row, (number, first) in enumerate(zip(numbers, firsts, strict=True)):
+        if layout.counts_room and not number and not first:
+            continue  # a size that is not cached
         count = room - number if layout.counts_room else number
         chunks = _list(memory, first, count)
         is_whole = bool(first) == bool(count) and len(chunks) == count

@@ -127,6 +127,14 @@ def test_every_block_is_found(version: str) -> None:
     assert {chunk.address: (chunk.size, chunk.state) for chunk in heap.chunks} == truth
 
 
+def test_sizes_may_be_kept_out_of_caches() -> None:
+    glibc = VERSIONS["2.43"]
+    memory, truth = made(glibc)
+    memory.put(HEAP + 16 + 2 * 40, *[0] * (glibc.cache_lists - 40), form="H")
+    heap = walk_heap(memory)
+    assert {chunk.address: (chunk.size, chunk.state) for chunk in heap.chunks} == truth
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_cache_may_have_sixteen_bytes_too_many(version: str) -> None:
     glibc = VERSIONS[version]
