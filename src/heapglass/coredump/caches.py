@@ -61,8 +61,6 @@ def _cached(
     numbers = unpack_from(f"<{layout.lists}H", data)
     firsts = unpack_from(f"<{layout.lists}Q", data, 2 * layout.lists)
     room = max(numbers) if layout.counts_room else 0
-    if layout.counts_room and not room:
-        return None  # zeros, of a block in use
     found: list[int] = []
     for row, (number, first) in enumerate(zip(numbers, firsts, strict=True)):
         if layout.counts_room and not number and not first:
@@ -73,7 +71,8 @@ def _cached(
         if not is_whole or not all(_is_in(row, sizes.get(chunk, 0)) for chunk in chunks):
             return None
         found += chunks
-    return found
+    # Mostly zeros, and nothing in it: some block of the program's.
+    return found if found or min(numbers) or not layout.counts_room else None
 
 
 def _list(memory: Memory, block: int, count: int) -> list[int]:

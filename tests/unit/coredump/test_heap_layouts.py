@@ -127,10 +127,21 @@ def test_every_block_is_found(version: str) -> None:
     assert {chunk.address: (chunk.size, chunk.state) for chunk in heap.chunks} == truth
 
 
-def test_sizes_may_be_kept_out_of_caches() -> None:
-    glibc = VERSIONS["2.43"]
+@pytest.mark.parametrize("version", ["2.42", "2.43"])
+def test_sizes_may_be_kept_out_of_caches(version: str) -> None:
+    glibc = VERSIONS[version]
     memory, truth = made(glibc)
     memory.put(HEAP + 16 + 2 * 40, *[0] * (glibc.cache_lists - 40), form="H")
+    heap = walk_heap(memory)
+    assert {chunk.address: (chunk.size, chunk.state) for chunk in heap.chunks} == truth
+
+
+@pytest.mark.parametrize("version", ["2.42", "2.43"])
+def test_a_block_of_few_numbers_is_no_cache(version: str) -> None:
+    memory, truth = made(VERSIONS[version])
+    block = sorted(truth)[3]
+    memory.put(block, *[0] * 95)
+    memory.put(block + 10, 5, form="H")
     heap = walk_heap(memory)
     assert {chunk.address: (chunk.size, chunk.state) for chunk in heap.chunks} == truth
 
