@@ -23,7 +23,7 @@ build() {
     name=$1 source=$2
     shift 2
     # shellcheck disable=SC2086
-    $cc $flags "$@" -o "$work/$name" $sources "$source" -pthread || { failed=1; return 1; }
+    $cc $flags "$@" -o "$work/$name" $sources "$source" -pthread -ldl || { failed=1; return 1; }
 }
 
 # check COMMAND...: run it, note a failure
@@ -76,7 +76,7 @@ for source in $sources tests/unwind_cxx_main.c; do
     check $cc $flags -O2 -c -o "$work/cxx/$(basename "$source").o" "$source"
 done
 for options in -O0 -O2; do
-    check $cxx $options -g -o "$work/cxx/test" tests/unwind_cxx.cc "$work"/cxx/*.o &&
+    check $cxx $options -g -o "$work/cxx/test" tests/unwind_cxx.cc "$work"/cxx/*.o -ldl &&
         check "$work/cxx/test"
 done
 
@@ -89,7 +89,7 @@ check python3 tests/unwind_rows.py "$work/rows" $libraries
 echo "== whole programs, every allocation compared with backtrace()"
 # shellcheck disable=SC2086
 check $cc $flags -O2 -fPIC -fvisibility=hidden -ftls-model=initial-exec -shared -Wl,-z,now \
-    -o "$work/preload.so" $sources tests/unwind_preload.c -pthread
+    -o "$work/preload.so" $sources tests/unwind_preload.c -pthread -ldl
 
 # compare COMMAND...: run it under the comparison; its own output goes nowhere
 compare() {

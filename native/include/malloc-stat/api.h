@@ -55,6 +55,11 @@ typedef malloc_stat_vars (*malloc_stat_get_stat_fnptr)(malloc_stat_operation ope
 
 #define MALLOC_STAT_ALLOCATED_SIZE(block) malloc_usable_size(block)
 
+/* glibc before 2.34 has this name only for those who define _GNU_SOURCE. */
+#ifndef RTLD_DEFAULT
+#define RTLD_DEFAULT ((void *)0)
+#endif
+
 /* A function of the library, or NULL. The pointer goes through memory because C has no conversion from
  * an object's to a function's. */
 #define HEAPGLASS_MALLOC_STAT_FIND(type, name)                \
