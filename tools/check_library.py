@@ -35,7 +35,7 @@ HOT_FILES = frozenset(f"{name}.c" for name in HOT_NAMES.split())
 # Arguments of execl and its kin become an array on the stack, as in libc.
 UNBOUNDED = frozenset({"execl", "execle", "execlp"})
 
-NEEDED = ("libc.so.6", "libc.musl-*.so.1", "ld-linux-*.so.*", "ld-musl-*.so.1")
+NEEDED = ("libc.so.6", "libdl.so.2", "libc.musl-*.so.1", "ld-linux-*.so.*", "ld-musl-*.so.1")
 
 # Every name the library may ask of others, and why that is safe inside somebody's malloc().
 IMPORTS = {
@@ -43,6 +43,7 @@ IMPORTS = {
     "memmove": "likewise",
     "memset": "likewise",
     "memcmp": "likewise",
+    "bcmp": "likewise",
     "strlen": "what compilers make of loops; pure",
     "environ": "a variable, read at start and by exec*",
     "__environ": "likewise",
