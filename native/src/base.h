@@ -73,9 +73,10 @@
 #define hg_subtract_at_once(p, v) (hg_add_shared((p), -(int64_t)(v)) < (int64_t)(v))
 #endif
 
-/* What was stored before this is stored before what follows: for a signal handler that jumps out of a
- * hook, and so leaves behind what stood at that instant. */
-#define hg_in_order() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+/* What was loaded and stored before this is so before what follows: for a signal handler that jumps out
+ * of a hook, and so leaves behind what stood at that instant, or allocates. Not __atomic_signal_fence:
+ * clang moves plain loads across it. */
+#define hg_in_order() __asm__ volatile("" ::: "memory")
 
 #define HG_MAX_DEPTH 4096u
 #define HG_ADDRESS_BITS 47u

@@ -31,7 +31,7 @@ HG_INLINE struct hg_thread *hg_recorder_enter(const struct hg_frame *frame, bool
 }
 
 HG_INLINE void hg_recorder_leave(struct hg_thread *thread) {
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    hg_in_order();
     hg_thread_be(thread, HG_THREAD_READY, 0);
 }
 

@@ -76,7 +76,7 @@ HG_INLINE uintptr_t hg_thread_entered_at(const struct hg_thread *thread) {
 HG_INLINE void hg_thread_be(struct hg_thread *thread, enum hg_thread_state state, uintptr_t sp) {
     /* Release: whoever takes over a dead thread's slot sees all that it wrote. */
     hg_store_release(&thread->state, sp + state);
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    hg_in_order();
 }
 
 /* Still inside the same hook. */
