@@ -191,7 +191,7 @@ static bool learn_size_words(void) {
 }
 
 /* Learned once: dladdr takes the loader's lock, which a forked child may find taken for ever. And
- * learned by name alone: trial allocations would change how the program's heap is laid out (freeing
+ * learned without trial allocations: these would change how the program's heap is laid out (freeing
  * one mmapped block already moves glibc's mmap threshold). */
 static void learn_allocator(void) {
     Dl_info info;

@@ -38,7 +38,7 @@ _LAYOUTS = (_Layout(64, counts_room=False), _Layout(76, counts_room=True))
 
 
 def find_caches(memory: Memory, sizes: Mapping[int, int]) -> Iterator[tuple[int, list[int]]]:
-    """The chunks that are caches, each with the chunks in it. `sizes` are those of all chunks."""
+    """The chunks that are caches, each with the chunks in it. `sizes` has what may be either."""
     for layout in _LAYOUTS:
         for chunk, size in sizes.items():
             if not layout.is_of(size):

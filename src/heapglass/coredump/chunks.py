@@ -158,7 +158,8 @@ def _linked(memory: Memory, at: int, end: int, *, is_mixed: bool = False) -> Ite
 
 
 def _mark_caches(memory: Memory, chunks: dict[int, tuple[int, State]]) -> None:
-    sizes = {at: size for at, (size, _) in chunks.items()}
+    # A cache and what is in it look as if they were in use.
+    sizes = {at: size for at, (size, state) in chunks.items() if state is State.USED}
     for cache, cached in list(find_caches(memory, sizes)):
         _mark(chunks, cache, State.MALLOC)
         for at in cached:

@@ -35,9 +35,8 @@ class Glibc:
     mapped_usable: int
 
 
-OLD = Glibc(16, 96, 112, 2160, 2184, 64, 1, 0, MAPPED_BYTES, MAPPED_BYTES - 16)
 VERSIONS = {
-    "2.36": OLD,
+    "2.36": Glibc(16, 96, 112, 2160, 2184, 64, 1, 0, MAPPED_BYTES, MAPPED_BYTES - 16),
     "2.42": Glibc(16, 96, 112, 2160, 2184, 76, 6, 7, MAPPED_BYTES, MAPPED_BYTES - 16),
     "2.43": Glibc(None, 8, 24, 2072, 2096, 76, 15, 16, MAPPED_BYTES - 16, MAPPED_BYTES - 24),
 }
@@ -144,6 +143,17 @@ def test_a_block_of_few_numbers_is_no_cache(version: str) -> None:
     memory.put(block + 10, 5, form="H")
     heap = walk_heap(memory)
     assert {chunk.address: (chunk.size, chunk.state) for chunk in heap.chunks} == truth
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_free_chunk_is_no_cache(version: str) -> None:
+    """Whatever its memory says: it may have been one, of a thread that ended."""
+    memory, truth = made(VERSIONS[version])
+    cache, after, cached = sorted(truth)[:3]
+    memory.put(after - 8, 0x30)  # what lies before is free
+    heap = walk_heap(memory)
+    states = {chunk.address: chunk.state for chunk in heap.chunks}
+    assert (states[cache], states[cached]) == (State.LOOSE, State.USED)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
