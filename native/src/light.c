@@ -40,11 +40,14 @@ int hg_light_posix_memalign(void **out, size_t alignment, size_t size) {
     return result;
 }
 
-void *hg_light_get_nothing(void) {
-    struct hg_thread *thread = tls_thread;
-    hg_add_at_once(&thread->record->bytes_allocated, -hg_load(&thread->tally.asked));
+static void *get_nothing(uint64_t asked) {
+    hg_add_at_once(&tls_thread->record->bytes_allocated, -asked);
     return NULL;
 }
+
+void *hg_light_get_nothing(void) { return get_nothing(hg_load(&tls_thread->tally.asked)); }
+
+void *hg_light_get_nothing_in_front(void) { return get_nothing(hg_load(&g_front.asked)); }
 
 /* ---- what frees --------------------------------------------------------------------------------------- */
 
@@ -79,8 +82,23 @@ void hg_light_free_settling(void *block) {
 }
 
 void hg_light_free_near(void *block) {
-    if (hg_light_is_known_closely(block)) hg_slow_free(block);
-    else hg_light_free_unknown(tls_thread, block, true);
+    struct hg_thread_record *record = hg_load(&g_front.record); /* none: a handler has forked */
+    if (!record || hg_light_is_known_closely(block)) hg_slow_free(block);
+    else hg_light_free_unknown(record, block);
+}
+
+/* A thread never seen has a total that is about to fall. */
+static void free_unknown_among_others(struct hg_thread *thread, void *block) {
+    struct hg_thread_record *record = thread->tallied;
+    int64_t live = hg_tally_live(record);
+    size_t usable = hg_real_usable_by_word(block);
+    if (HG_UNLIKELY(hg_tally_falls(&thread->tally, live))) {
+        hg_light_free_falling(block);
+        return;
+    }
+    bool settles = hg_tally_remove(&thread->tally, record, live, usable);
+    if (HG_UNLIKELY(settles)) hg_light_free_settling(block);
+    else g_real.free(block);
 }
 
 void hg_crowd_free(void *block) {
@@ -89,7 +107,7 @@ void hg_crowd_free(void *block) {
     bool is_special = HG_UNLIKELY(hg_filter_may_hold(block)) && hg_light_is_known_closely(block);
     is_special |= hg_modules_is_loader(caller);
     if (HG_UNLIKELY(is_special)) hg_slow_free(block);
-    else hg_light_free_unknown(thread, block, false);
+    else free_unknown_among_others(thread, block);
 }
 
 void *hg_light_realloc(void *from, size_t size) {

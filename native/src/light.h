@@ -27,8 +27,9 @@ void *hg_paused_realloc(void *from, size_t size);
 void hg_off_free(void *block);
 void *hg_off_realloc(void *from, size_t size);
 
-/* After hg_light_ask(): the real allocator has no block. */
+/* What was asked for is counted, and the real allocator has no block: after hg_light_ask(), and in front. */
 void *hg_light_get_nothing(void);
+void *hg_light_get_nothing_in_front(void);
 
 /* A free of a block that the filter counts, itself or one beside it. */
 void hg_light_free_near(void *block);

@@ -1,6 +1,7 @@
 /* The light hooks' short way, inlined into those in hooks.c: a block that is not sampled, freed or
  * allocated in a process that has had a single thread and nothing but samples in its ledger, as most
- * have. Where there is more to mind the mode is CROWDED, and the forms in light.c mind it. */
+ * have. What it looks at is the front (front.h). Where there is more to mind the mode is CROWDED, and the forms in
+ * light.c mind it. */
 #ifndef HG_LIGHT_WAY_H
 #define HG_LIGHT_WAY_H
 
@@ -24,16 +25,22 @@ HG_INLINE struct hg_thread_record *hg_light_ask(struct hg_thread *thread, size_t
     return record;
 }
 
+/* Whether the only thread's block, of which the front is, need not go through the slow door. */
+HG_INLINE bool hg_light_passes(size_t size) {
+    return hg_front_is_mine() && HG_LIKELY(!hg_sampler_count(&g_front.sampler, size));
+}
+
 /* Growing alone needs no look at the total: see tally.h. */
-#define HG_LIGHT_ALLOCATE(name, parameters, arguments, bytes)                  \
-    HG_INLINE void *hg_light_##name parameters {                               \
-        struct hg_thread *thread = tls_thread;                                 \
-        if (hg_light_is_due(thread, (bytes))) return hg_slow_##name arguments; \
-        struct hg_thread_record *record = hg_light_ask(thread, (bytes));       \
-        void *block = g_real.name arguments;                                   \
-        if (HG_UNLIKELY(!block)) return hg_light_get_nothing();                \
-        hg_tally_get(record, hg_real_usable_by_word(block));                   \
-        return block;                                                          \
+#define HG_LIGHT_ALLOCATE(name, parameters, arguments, bytes)            \
+    HG_INLINE void *hg_light_##name parameters {                         \
+        struct hg_thread_record *record = hg_load(&g_front.record);      \
+        if (!hg_light_passes(bytes)) return hg_slow_##name arguments;    \
+        hg_tally_ask(record, (bytes));                                   \
+        hg_store(&g_front.asked, (bytes));                               \
+        void *block = g_real.name arguments;                             \
+        if (HG_UNLIKELY(!block)) return hg_light_get_nothing_in_front(); \
+        hg_tally_get(record, hg_real_usable_by_word(block));             \
+        return block;                                                    \
     }
 
 HG_ALLOCATING(HG_LIGHT_ALLOCATE)
@@ -44,26 +51,24 @@ HG_INLINE bool hg_light_is_known_closely(void *block) {
     return hg_load(&g_filter.has_shadow);
 }
 
-/* What both forms of free do when the block is not known. */
-HG_INLINE void hg_light_free_unknown(struct hg_thread *thread, void *block, bool is_alone) {
-    struct hg_thread_record *record = thread->tallied;
+/* The only thread's block is not known. */
+HG_INLINE void hg_light_free_unknown(struct hg_thread_record *record, void *block) {
     int64_t live = hg_tally_live(record);
     size_t usable = hg_real_usable_by_word(block);
-    if (HG_UNLIKELY(hg_tally_falls(&thread->tally, live))) {
+    if (HG_UNLIKELY(live > hg_glance(&g_front.falling))) {
         hg_light_free_falling(block);
         return;
     }
-    bool settles = hg_tally_remove(&thread->tally, record, live, usable);
-    if (HG_UNLIKELY(settles && !is_alone)) hg_light_free_settling(block);
-    else g_real.free(block);
+    hg_tally_count_free(record, usable);
+    g_real.free(block);
 }
 
-/* The filter holds NULL, too, and what the loader frees when it unloads an object. A thread never seen
- * has a total that is about to fall. */
+/* The filter holds NULL, too, and what the loader frees when it unloads an object. */
 HG_INLINE void hg_light_free(void *block) {
-    struct hg_thread *thread = tls_thread;
-    if (HG_UNLIKELY(hg_filter_counts(block))) hg_light_free_near(block);
-    else hg_light_free_unknown(thread, block, true);
+    struct hg_thread_record *record = hg_load(&g_front.record);
+    if (!hg_front_is_mine()) hg_slow_free(block);
+    else if (HG_UNLIKELY(hg_filter_counts(block))) hg_light_free_near(block);
+    else hg_light_free_unknown(record, block);
 }
 
 #endif

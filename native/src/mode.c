@@ -11,7 +11,7 @@
 #include "table.h"
 #include "tally.h"
 
-struct hg_mode_page g_mode;
+struct hg_front g_front;
 
 static struct {
     struct hg_table changes;
@@ -20,7 +20,7 @@ static struct {
     bool is_crowded, looks_closer, is_shared;
 } g_modes;
 
-bool hg_mode_prepare(void) { return hg_sys_wipe_on_fork(&g_mode, sizeof g_mode) >= 0; }
+bool hg_mode_prepare(void) { return hg_sys_wipe_on_fork(&g_front, sizeof g_front) >= 0; }
 
 /* ---- the list --------------------------------------------------------------------------------- */
 
@@ -59,9 +59,9 @@ static uint32_t exact_word(void) {
 }
 
 static uint32_t word_now(void) {
-    uint32_t beneath = hg_load_acquire(&g_mode.beneath);
+    uint32_t beneath = hg_load_acquire(&g_front.beneath);
     bool is_off = beneath == HG_MODE_UNSTARTED || beneath == HG_MODE_OFF;
-    return hg_load_acquire(&g_mode.watchers) && !is_off ? HG_MODE_WATCHED : beneath;
+    return hg_load_acquire(&g_front.watchers) && !is_off ? HG_MODE_WATCHED : beneath;
 }
 
 /* After any change of what the word is made of. Whoever stores it looks again afterwards, so that the
@@ -70,20 +70,21 @@ static void publish(void) {
     uint32_t word;
     do {
         word = word_now();
-        __atomic_store_n(&g_mode.word, word, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&g_front.mode, word, __ATOMIC_SEQ_CST);
     } while (word != word_now());
 }
 
 /* Change how events are recorded, if it is still `before`. */
 static bool swap_beneath(uint32_t before, uint32_t after) {
-    bool is_done = hg_swap(&g_mode.beneath, &before, after);
+    uint16_t seen = (uint16_t)before;
+    bool is_done = hg_swap(&g_front.beneath, &seen, (uint16_t)after);
     publish();
     return is_done;
 }
 
 void hg_mode_watch(enum hg_watcher watcher, bool is_wanted) {
-    if (is_wanted) __atomic_fetch_or(&g_mode.watchers, (uint32_t)watcher, __ATOMIC_SEQ_CST);
-    else __atomic_fetch_and(&g_mode.watchers, ~(uint32_t)watcher, __ATOMIC_SEQ_CST);
+    if (is_wanted) __atomic_fetch_or(&g_front.watchers, (uint16_t)watcher, __ATOMIC_SEQ_CST);
+    else __atomic_fetch_and(&g_front.watchers, ~(uint16_t)watcher, __ATOMIC_SEQ_CST);
     publish();
 }
 
@@ -129,7 +130,7 @@ void hg_mode_begin(bool is_recording) {
         if (g_options.paused) hg_store(&g_header->paused_since, hg_clock_now() + 1);
         if (!hg_mode_is_exact(word)) note(word, HG_CHANGE_START, 0);
     }
-    hg_store_release(&g_mode.beneath, word);
+    hg_store_release(&g_front.beneath, (uint16_t)word);
     publish();
 }
 

@@ -1,11 +1,12 @@
 /* How events are recorded right now, and the list of when and why that changed.
  *
- * One word that every hook looks at first. It lies in memory that a forked child finds zeroed: there
- * it reads UNSTARTED, whatever the parent was doing. */
+ * One word that every hook looks at first, in front.h. A forked child finds it zeroed: there it reads UNSTARTED,
+ * whatever the parent was doing. */
 #ifndef HG_MODE_H
 #define HG_MODE_H
 
 #include "base.h"
+#include "front.h"
 #include "recording.h"
 
 /* What a hook finds. Beyond enum hg_mode, in whose place it stands: */
@@ -31,19 +32,12 @@ enum hg_watcher {
     HG_WATCHER_STATISTICS = 4,
 };
 
-struct hg_mode_page {
-    uint32_t word;
-    uint32_t beneath;  /* what the word is but for watchers: how events are recorded */
-    uint32_t watchers; /* enum hg_watcher, a set */
-} __attribute__((aligned(HG_PAGE)));
-HG_GLOBAL struct hg_mode_page g_mode;
-
-HG_INLINE uint32_t hg_mode(void) { return hg_glance(&g_mode.word); }
+HG_INLINE uint32_t hg_mode(void) { return hg_glance(&g_front.mode); }
 
 /* How events are recorded, watched or not: never WATCHED. */
-HG_INLINE uint32_t hg_mode_beneath(void) { return hg_glance(&g_mode.beneath); }
+HG_INLINE uint32_t hg_mode_beneath(void) { return hg_glance(&g_front.beneath); }
 
-HG_INLINE uint32_t hg_mode_watchers(void) { return hg_glance(&g_mode.watchers); }
+HG_INLINE uint32_t hg_mode_watchers(void) { return hg_glance(&g_front.watchers); }
 
 /* Whether events take a short way above another allocator than glibc's. */
 HG_INLINE bool hg_mode_is_other(uint32_t word) {
@@ -59,7 +53,7 @@ HG_INLINE bool hg_mode_is_exact(uint32_t word) {
  * or may come to. The same for the whole recording. */
 HG_INLINE bool hg_mode_is_light(void) { return hg_load(&g_header->flags) & HG_FLAG_USABLE; }
 
-/* Before the first start: the word's page must be one that fork zeroes. False: it cannot be. */
+/* Before the first start: the front must be a page that fork zeroes. False: it cannot be. */
 bool hg_mode_prepare(void);
 
 /* As the options say; when a recording starts. False: no room. */

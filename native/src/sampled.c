@@ -108,7 +108,7 @@ void hg_sampled_allocated(struct hg_thread *thread, const struct hg_frame *frame
     hg_thread_become(thread, HG_THREAD_IN_RECORDER);
     uint64_t begun = hg_budget_begin(thread);
     count_added(thread, block, size);
-    uint32_t shift = hg_sampler_take(&thread->sampler, size);
+    uint32_t shift = hg_sampler_take(hg_thread_sampler(thread), size);
     struct hg_share share;
     if (shift != HG_SAMPLER_PASS) enter(thread, frame, block, size, shift, 0, &share);
     hg_budget_end(begun);

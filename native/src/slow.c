@@ -35,7 +35,7 @@ void hg_slow_report(struct hg_thread *thread, const struct hg_frame *frame, void
         if (block) count_nested(block, size);
         return;
     }
-    if (!block) hg_sampler_forget(&thread->sampler, size);
+    if (!block) hg_sampler_forget(hg_thread_sampler(thread), size);
     else if (hg_mode_is_exact(mode)) hg_recorder_allocated(thread, frame, block, size);
     else if (!is_passed_on(mode)) hg_sampled_allocated(thread, frame, block, size);
     hg_recorder_leave(thread);

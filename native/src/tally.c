@@ -26,6 +26,7 @@ static void bound_alone(struct hg_tally *tally) {
     bool is_rising = hg_load(&g_header->peak_rising);
     int64_t peak = (int64_t)hg_load(&g_header->peak_bytes) - is_rising;
     set_bounds(tally, INT64_MIN, INT64_MAX, peak);
+    hg_store(&g_front.falling, peak);
 }
 
 static void bound_threaded(struct hg_tally *tally) {

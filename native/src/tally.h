@@ -72,11 +72,15 @@ HG_INLINE bool hg_tally_falls(const struct hg_tally *tally, int64_t live) {
     return live > hg_glance(&tally->falling);
 }
 
+HG_INLINE void hg_tally_count_free(struct hg_thread_record *record, size_t usable) {
+    hg_add_at_once(&record->frees, 1);
+    hg_add_at_once(&record->usable_freed, usable);
+}
+
 /* Count a free; true: hg_tally_settle() is due. */
 HG_INLINE bool hg_tally_remove(const struct hg_tally *tally, struct hg_thread_record *record,
                                int64_t live, size_t usable) {
-    hg_add_at_once(&record->frees, 1);
-    hg_add_at_once(&record->usable_freed, usable);
+    hg_tally_count_free(record, usable);
     return live - (int64_t)usable < hg_glance(&tally->low);
 }
 

@@ -235,6 +235,17 @@ static struct hg_thread *find_slot(uint32_t pid, uint32_t tid, const char *name)
     return slot;
 }
 
+/* The first thread while sampling; any other than the main one minds others from the start. */
+static void come_to_front(struct hg_thread_record *record, bool is_main) {
+    if (!is_main) {
+        hg_mode_crowd();
+        return;
+    }
+    hg_sampler_attach(&g_front.sampler);
+    hg_store(&g_front.record, record);
+    hg_store(&g_front.pointer, hg_thread_pointer());
+}
+
 struct hg_thread *hg_threads_attach(void) {
     uint32_t pid = hg_sys_pid(), tid = hg_sys_tid();
     char name[16] = "";
@@ -250,6 +261,7 @@ struct hg_thread *hg_threads_attach(void) {
     record->shard = slot->shard_number;
     hg_store_release(&record->tid, tid);
     move_slot(slot, record);
+    if (is_first && hg_mode_is_light()) come_to_front(record, tid == pid);
     hg_thread_be(slot, HG_THREAD_READY, 0);
     tls_thread = slot;
     return slot;

@@ -9,6 +9,7 @@
 
 #include "base.h"
 #include "clock.h"
+#include "front.h"
 #include "ledger.h"
 #include "sampler.h"
 #include "table.h"
@@ -82,6 +83,12 @@ HG_INLINE void hg_thread_be(struct hg_thread *thread, enum hg_thread_state state
 /* Still inside the same hook. */
 HG_INLINE void hg_thread_become(struct hg_thread *thread, enum hg_thread_state state) {
     hg_thread_be(thread, state, hg_thread_entered_at(thread));
+}
+
+/* The countdown that an allocation has ended, or that it has to be counted in: of two that run beside each other
+ * each is as good as any, and one block ends one of them. */
+HG_INLINE struct hg_sampler *hg_thread_sampler(struct hg_thread *thread) {
+    return hg_front_is_due() ? &g_front.sampler : &thread->sampler;
 }
 
 /* Fresh slots; called when a recording starts. False: no room. */

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from heapglass.model import Histogram
 
 Estimate = tuple[float, float]  # with its standard error
+ROUNDING = 0.5  # estimates are whole: of 41 blocks, nearly all certain, 41.1 or 40.1 come out
 
 
 def check_errors(
@@ -24,7 +25,8 @@ def check_errors(
             assert all(off == 0 for off, _ in found)
             continue
         bias = sum(off for off, _ in found) / len(found)
-        assert abs(bias) <= 4 * math.sqrt(variance / len(found)), (place, true, bias)
+        limit = ROUNDING + 4 * math.sqrt(variance / len(found))
+        assert abs(bias) <= limit, (place, true, bias)
         ratio = sum(off**2 for off, _ in found) / len(found) / variance
         assert 0.6 < ratio < 1.6, (place, true, ratio)
         if variance < (true / 4) ** 2:
