@@ -182,6 +182,7 @@ void hg_mode_pause(void) {
         hg_filter_see_shadow();
     }
     if (!swap_beneath(word, HG_MODE_PAUSED)) return;
+    hg_store(&g_options.paused, true); /* so a forked child begins */
     hg_store(&g_header->paused_since, hg_clock_now() + 1);
     note(HG_MODE_PAUSED, HG_CHANGE_ASKED, 0);
 }
@@ -189,6 +190,7 @@ void hg_mode_pause(void) {
 void hg_mode_resume(void) {
     uint64_t since = hg_load(&g_header->paused_since);
     if (!swap_beneath(HG_MODE_PAUSED, hg_load(&g_modes.normal))) return;
+    hg_store(&g_options.paused, false);
     hg_store(&g_header->paused_since, 0);
     if (since) hg_add_shared(&g_header->paused_ns, hg_clock_now() - (since - 1));
     note(hg_mode_beneath(), HG_CHANGE_ASKED, 0);

@@ -14,10 +14,12 @@ from heapglass.model import ChangeReason, HeapSource, LossKind, Mode
 PAUSING = program("pausing")
 
 
-def parent_and_child(run: Run) -> tuple[HeapSource, HeapSource]:
-    parent, child = sorted(run.recordings, key=lambda r: r.process.is_forked)
-    assert (parent.process.is_forked, child.process.is_forked) == (False, True)
-    return parent, child
+def parent_and_children(run: Run) -> tuple[HeapSource, HeapSource, HeapSource]:
+    """The children were forked while recording was paused, and after it went on."""
+    parent, first, second = sorted(run.recordings, key=lambda r: r.process.started_wall_ns)
+    forked = [source.process.is_forked for source in (parent, first, second)]
+    assert forked == [False, True, True]
+    return parent, first, second
 
 
 def modes(source: HeapSource) -> list[Mode]:
@@ -25,7 +27,7 @@ def modes(source: HeapSource) -> list[Mode]:
 
 
 def test_what_is_allocated_meanwhile_is_not_recorded(bench: Bench) -> None:
-    parent, child = parent_and_child(bench.compare(PAUSING.argv()))
+    parent, paused, child = parent_and_children(bench.compare(PAUSING.argv()))
     counters = by_name(parent)
     assert "site_during" not in counters
     assert "site_thread" not in counters
@@ -40,12 +42,13 @@ def test_what_is_allocated_meanwhile_is_not_recorded(bench: Bench) -> None:
     # The program sleeps for a twentieth of a second; the clock is a coarse one.
     assert parent.recorder.paused_ns >= 40_000_000
     assert contradictions(parent) == []
+    assert (by_name(paused), modes(paused)) == ({}, [Mode.PAUSED])
     assert by_name(child)["site_child"]["allocations"] == 1
     assert modes(child) == []
 
 
 def test_a_start_in_a_pause(bench: Bench) -> None:
-    parent, child = parent_and_child(
+    parent, paused, child = parent_and_children(
         bench.compare(PAUSING.argv(), under_heapglass(HEAPGLASS_PAUSED="1"))
     )
     counters = by_name(parent)
@@ -53,18 +56,19 @@ def test_a_start_in_a_pause(bench: Bench) -> None:
     assert counters["site_after"]["allocations"] == 3
     assert modes(parent) == [Mode.PAUSED, Mode.EXACT]
     assert parent.recorder.changes[0].reason is ChangeReason.START
-    assert by_name(child) == {}
-    assert modes(child) == [Mode.PAUSED]
+    assert (by_name(paused), modes(paused)) == ({}, [Mode.PAUSED])
+    assert by_name(child)["site_child"]["allocations"] == 1
+    assert modes(child) == []
 
 
 @pytest.mark.parametrize("option", [{"HEAPGLASS_SAMPLE": "256"}, {"HEAPGLASS_BUDGET": "100000%"}])
 def test_where_blocks_are_sampled(bench: Bench, option: dict[str, str]) -> None:
-    parent, child = parent_and_child(bench.compare(PAUSING.argv(), under_heapglass(**option)))
+    parent, paused, child = parent_and_children(bench.compare(PAUSING.argv(), under_heapglass(**option)))
     counters = by_name(parent)
     assert "site_during" not in counters
     normal = Mode.SAMPLED if "HEAPGLASS_SAMPLE" in option else Mode.EXACT
     assert modes(parent) == [normal, Mode.PAUSED, normal]
-    assert modes(child) == [normal]
+    assert (modes(paused), modes(child)) == ([Mode.PAUSED], [normal])
     if normal is Mode.EXACT:
         assert (counters["site_before"]["allocations"], counters["site_before"]["frees"]) == (11, 7)
     assert counters["site_before"]["live_bytes"] < 200000

@@ -44,9 +44,19 @@ SITE void site_child(void) {
     KEEP(p);
 }
 
+/* It begins as its parent is. */
+static void fork_child(void) {
+    int status;
+    pid_t pid = fork();
+    if (!pid) {
+        site_child();
+        _exit(7);
+    }
+    MUST(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 7);
+}
+
 int main(void) {
     pthread_t thread;
-    int status;
     site_before();
     heapglass_pause();
     heapglass_pause();
@@ -54,15 +64,10 @@ int main(void) {
     usleep(50000);
     MUST(pthread_create(&thread, NULL, site_thread, NULL) == 0);
     pthread_join(thread, NULL);
-    /* A child starts as the options say, not paused. */
-    pid_t pid = fork();
-    if (!pid) {
-        site_child();
-        _exit(7);
-    }
-    MUST(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 7);
+    fork_child();
     heapglass_resume();
     site_after();
+    fork_child();
     say("done");
     return 0;
 }
