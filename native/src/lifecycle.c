@@ -410,6 +410,7 @@ static void leave_quickly(void *unused) {
  * on their own. */
 __attribute__((constructor)) static void construct(void) {
     hg_real_resolve();
+    hg_say_start();
     hg_naming_remember_directory();
     if (on_exit) on_exit(at_exit, NULL);
     if (__cxa_at_quick_exit) __cxa_at_quick_exit(leave_quickly, NULL);

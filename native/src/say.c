@@ -15,8 +15,10 @@ static struct {
     uint64_t device, inode;
 } g_stderr;
 
+/* Once: later the number may be that of any file of the program's. */
 void hg_say_start(void) {
     struct stat stat = {0};
+    if (g_stderr.is_known) return;
     hg_sys_stat_fd(STDERR, &stat);
     g_stderr.is_known = true;
     g_stderr.device = stat.st_dev;

@@ -6,7 +6,7 @@
 
 #include "base.h"
 
-/* At the start of a process: what is there now is stderr. */
+/* At the start of a program: what is there now is stderr, for it and for its forked children. */
 void hg_say_start(void);
 
 /* False when not all of it was taken. Parts of more than PIPE_BUF may be cut. */

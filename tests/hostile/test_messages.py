@@ -73,3 +73,19 @@ def test_a_stderr_that_became_a_file_of_the_programs(tmp_path: Path) -> None:
     settings = {"HEAPGLASS_QUIET": "0", "HEAPGLASS_LEAKS": "/nowhere/y"}
     assert outcome("exec 2>data; echo mine >&2; exit 5", tmp_path, **settings) == (5, b"", b"")
     assert (tmp_path / "data").read_bytes() == b"mine\n"
+
+
+@pytest.mark.parametrize(
+    ("when", "status", "out"),
+    [("at_start", 3, "/nowhere/x.heapglass"), ("in_child", 5, "x.%p.heapglass")],
+)
+def test_a_file_that_has_the_number_of_stderr(
+    tmp_path: Path, when: str, status: int, out: str
+) -> None:
+    """Also if it had it before the first allocation, or before a fork."""
+    closed = ["2>&-"] if when == "at_start" else []
+    script = " ".join(["exec", program("stderr_reused").path(), when, *closed])
+    setting = under_heapglass(HEAPGLASS_OUT=out, HEAPGLASS_QUIET="0", HEAPGLASS_LEAKS="1")
+    done = run([*SHELL, script], tmp_path, setting)
+    assert (done.status, done.stdout) == (status, b"")
+    assert (tmp_path / "data").read_bytes() == b"precious\n"
