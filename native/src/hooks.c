@@ -407,5 +407,5 @@ HG_EXPORT void *reallocarray(void *from, size_t count, size_t size) {
 
 HG_EXPORT size_t malloc_usable_size(void *block) {
     if (HG_UNLIKELY(hg_real_is_arena(block))) return hg_real_arena_size(block);
-    return g_real.usable_size(block);
+    return g_real.told_size(block);
 }

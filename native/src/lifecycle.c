@@ -201,6 +201,18 @@ static void warm_up_allocator(void) {
         hg_real_learn_classes(); /* a forked child may find the loader's lock taken */
 }
 
+/* What is live while sampling is a sum of sizes that the allocator tells: without these every block is recorded. */
+static void prepare_sampling(void) {
+    bool is_light = g_options.sample_shift || g_options.budget_ppm;
+    if (is_light && !hg_real_knows_sizes()) {
+        g_options.sample_shift = g_options.budget_ppm = 0;
+        if (!g_options.quiet)
+            HG_SAY("this allocator does not tell how large its blocks are; recording them all");
+    } else if (is_light) {
+        hg_real_learn_taken(); /* takes the loader's lock: see warm_up_allocator() */
+    }
+}
+
 /* The calling thread moved the phase to STARTING. */
 static void start(void) {
     hg_real_resolve();
@@ -208,8 +220,7 @@ static void start(void) {
     bool started = false;
     hg_say_start();
     bool wanted = g_was_recording ? g_options.follow : hg_options_read();
-    bool is_light = g_options.sample_shift || g_options.budget_ppm;
-    if (wanted && is_light && !g_was_recording) hg_real_learn_taken(); /* the loader's lock, too */
+    if (wanted && !g_was_recording) prepare_sampling();
     if (wanted && !is_privileged()) {
         hg_sys_start_maps();
         if (!have_gate() || !hg_mode_prepare())

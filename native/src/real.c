@@ -130,6 +130,10 @@ static size_t first_usable_size(void *pointer) {
     return resolve_unless_inside() ? g_real.usable_size(pointer) : 0;
 }
 
+static size_t first_told_size(void *pointer) {
+    return resolve_unless_inside() ? g_real.told_size(pointer) : 0;
+}
+
 _Alignas(64) struct hg_real g_real = {
     .malloc = first_malloc,
     .calloc = first_calloc,
@@ -142,6 +146,7 @@ _Alignas(64) struct hg_real g_real = {
     .valloc = first_valloc,
     .pvalloc = first_pvalloc,
     .usable_size = first_usable_size,
+    .told_size = first_told_size,
 };
 
 /* A function that the next allocator lacks. Its caller would not have found it either. */
@@ -159,6 +164,19 @@ static size_t unknown_size(void *pointer) {
 static void *next(const char *name, void *fallback) {
     void *found = dlsym(RTLD_NEXT, name);
     return found ? found : fallback;
+}
+
+static bool in_one_object(void *one, void *other) {
+    Dl_info a, b;
+    return dladdr(one, &a) && dladdr(other, &b) && a.dli_fbase == b.dli_fbase;
+}
+
+/* We must not ask another object's function, libc's as a rule, of blocks of an allocator that has none: it would look
+ * for a size where there is none. A program that does so may. */
+static void find_usable_size(struct hg_real *real) {
+    real->told_size = next("malloc_usable_size", unknown_size);
+    bool is_its_own = real->malloc && in_one_object((void *)real->malloc, (void *)real->told_size);
+    real->usable_size = is_its_own ? real->told_size : unknown_size;
 }
 
 static bool ends_with_libc(const char *path) {
@@ -218,8 +236,8 @@ void hg_real_resolve(void) {
         .memalign = next("memalign", NULL),
         .valloc = next("valloc", no_pages),
         .pvalloc = next("pvalloc", no_pages),
-        .usable_size = next("malloc_usable_size", unknown_size),
     };
+    find_usable_size(&real);
     if (!real.memalign) real.memalign = real.aligned_alloc;
     if (!real.aligned_alloc) real.aligned_alloc = real.memalign;
     /* With no allocator behind us the arena goes on serving; there is nothing else to do. */
@@ -300,5 +318,6 @@ void hg_real_learn_taken(void) {
 
 uintptr_t hg_real_base(void) { return (uintptr_t)g_allocator.base; }
 const char *hg_real_object(void) { return g_allocator.object; }
+bool hg_real_knows_sizes(void) { return g_real.usable_size != unknown_size; }
 bool hg_real_is_glibc(void) { return g_allocator.is_glibc; }
 uint32_t hg_real_granule_shift(void) { return g_allocator.granule_shift; }

@@ -22,6 +22,7 @@ struct hg_real {
     void *(*valloc)(size_t);
     void *(*pvalloc)(size_t);
     void *(*reallocarray)(void *, size_t, size_t);
+    size_t (*told_size)(void *); /* what a program that asks is told; not for us */
 };
 
 /* Before resolution the members resolve themselves; they can be called at any time. */
@@ -47,6 +48,8 @@ void *hg_real_leave_arena(void *pointer, size_t size);
 /* True for glibc's own malloc, whose blocks start at least 32 bytes apart and which never calls
  * our hooks itself. */
 bool hg_real_is_glibc(void);
+/* Whether it says how large a block is; else all of them seem to be 0 bytes large. */
+bool hg_real_knows_sizes(void);
 /* Where the object that holds the real malloc was loaded. */
 uintptr_t hg_real_base(void);
 /* The ledger's granule, as a power of two: glibc's smallest chunk is 32 bytes; jemalloc, tcmalloc and

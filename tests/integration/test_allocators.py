@@ -71,6 +71,18 @@ def test_preloaded_before_us_it_is_used_alone(bench: Bench, allocator: str) -> N
     bench.compare(["ls", "/"], setting)  # reallocarray, which neither allocator has
 
 
+@pytest.mark.parametrize("sample", ["", "64k"])
+def test_an_allocator_that_tells_no_sizes(bench: Bench, sample: str) -> None:
+    """It is not asked by way of another's function; and what is live while sampling would be a sum
+    of such sizes, so all blocks are recorded."""
+    setting = under_heapglass(**({"HEAPGLASS_SAMPLE": sample} if sample else {}))
+    setting = replace(setting, preload=[*setting.preload, program("page_allocator").path()])
+    recording = bench.compare(program("peak").argv(), setting).recording
+    assert check_expectations(program("peak"), recording) == []
+    assert recording.totals.usable_live_bytes == 0
+    assert (recording.recorder.mode, recording.recorder.sample_bytes) == ("exact", 0)
+
+
 def test_a_program_with_its_own_malloc(bench: Bench) -> None:
     bench.compare(program("own_allocator").argv())
 
