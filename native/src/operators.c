@@ -1,12 +1,17 @@
 /* operator new and delete, for allocators that bring their own (jemalloc, tcmalloc).
  *
- * Where they come from the C++ runtime they call malloc and free, which are hooked: then these only
- * jump on to it, leaving no frame behind (an exception may pass). Where they belong to the object
- * that holds the real malloc they go straight to its inside: then they are malloc and free here,
- * which for such allocators is the same; only failing, with its handlers and exceptions, is left to
- * them. */
+ * Where they belong to the object that holds the real malloc they go straight to its inside: then they are malloc
+ * and free here, which for such allocators is the same; only failing, with its handlers and exceptions, is left to
+ * them. Where they come from the C++ runtime they call malloc and free, which are hooked: then these are withdrawn
+ * at the start, so that objects that come later find what they would find without us, an object with
+ * operators of its own for instance; and for those that were bound to them before, they only jump on, leaving no
+ * frame behind (an exception may pass).
+ *
+ * Nothing is looked for later than at the start: that would take the loader's lock, for which the caller may wait
+ * for ever, and change what dlerror() says. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <link.h>
 #include <stddef.h>
 
 #include "mode.h"
@@ -14,6 +19,7 @@
 #include "slow.h"
 #include "told.h"
 #include "watched.h"
+#include "withdraw.h"
 
 typedef void *(*function)();
 
@@ -60,40 +66,56 @@ static const char *const names[FUNCTIONS] = {NEWS(NAME) DELETES(NAME)};
 static function g_next[FUNCTIONS]; /* NULL: not looked for yet, or not there */
 static bool g_are_allocators;      /* they belong to the object that holds the real malloc */
 
-/* A runtime that came with a dlopen is not behind us in the order of objects. */
-static void *find_loaded_late(const char *name) {
-    static const char *const runtimes[] = {"libstdc++.so.6", "libc++.so.1", "libc++abi.so.1"};
-    for (uint32_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++) {
-        void *runtime = dlopen(runtimes[i], RTLD_LAZY | RTLD_NOLOAD);
-        void *found = runtime ? dlsym(runtime, name) : NULL;
-        if (found) return found;
-    }
-    return NULL;
-}
-
-static HG_NOINLINE function find(uint32_t number) {
+static function find(uint32_t number) {
     void *found = dlsym(RTLD_NEXT, names[number]);
-    if (!found) found = find_loaded_late(names[number]);
     hg_store(&g_next[number], (function)found);
     return (function)found;
 }
 
-HG_INLINE function next(uint32_t number) {
-    function found = hg_load(&g_next[number]);
-    return HG_LIKELY(found != NULL) ? found : find(number);
+static bool begins_with(const char *text, const char *start) {
+    while (*start && *text == *start) text++, start++;
+    return !*start;
 }
 
-/* Not asked with glibc's malloc: a search that fails allocates, in a C program for nothing. */
-__attribute__((constructor)) static void look_up(void) {
+static int is_runtime(struct dl_phdr_info *info, size_t size, void *unused) {
+    (void)size, (void)unused;
+    const char *base = info->dlpi_name;
+    for (const char *c = base; *c; c++) {
+        if (*c == '/') base = c + 1;
+    }
+    return begins_with(base, "libstdc++.so") || begins_with(base, "libc++");
+}
+
+/* Whether the object that holds the real malloc brings its own. */
+static bool are_allocators(void) {
     Dl_info info;
+    if (hg_real_is_glibc()) return false;
+    bool is_known = find(NUMBER__Znwm) && dladdr((void *)g_next[NUMBER__Znwm], &info) != 0;
+    return is_known && (uintptr_t)info.dli_fbase == hg_real_base();
+}
+
+static void withdraw(void);
+
+/* Not looked for in a C program: a search that fails allocates, and leaves an error behind. */
+__attribute__((constructor)) static void look_up(void) {
     hg_real_resolve();
-    if (hg_real_is_glibc()) return;
-    bool known = find(NUMBER__Znwm) && dladdr((void *)g_next[NUMBER__Znwm], &info) != 0;
-    hg_store(&g_are_allocators, known && (uintptr_t)info.dli_fbase == hg_real_base());
+    hg_store(&g_are_allocators, are_allocators());
+    bool has_runtime = dl_iterate_phdr(is_runtime, NULL), is_missing = false;
+    for (uint32_t i = 0; has_runtime && i < FUNCTIONS; i++) is_missing |= !find(i);
+    if (is_missing || !hg_real_is_glibc()) dlerror();
+    if (!g_are_allocators) withdraw();
 }
 
 /* Without any C++ runtime to hand on to, memory still has to come from somewhere. */
-HG_INLINE bool is_ours(uint32_t number) { return hg_load(&g_are_allocators) || !next(number); }
+HG_INLINE bool is_ours(uint32_t number) {
+    return hg_load(&g_are_allocators) || !hg_load(&g_next[number]);
+}
+
+/* There is no memory: what says so, and how, is the runtime's affair, even if it came late. */
+static HG_NOINLINE function failing(uint32_t number) {
+    function found = hg_load(&g_next[number]);
+    return found ? found : find(number);
+}
 
 /* A block that is no sample, where that is all there is to know; else NULL. */
 HG_INLINE void *get_plain(uint32_t mode, size_t size) {
@@ -133,8 +155,9 @@ static void report_aligned(struct hg_thread *thread, const struct hg_frame *fram
         if (mode == HG_MODE_WATCHED && block)                                         \
             hg_watched_report(thread, frame, HG_CALL_MALLOC, block, size);            \
         else report_##kind(thread, frame, block, size);                               \
-        if (block || !next(NUMBER_##name)) return block;                              \
-        return ((void *(*)parameters)next(NUMBER_##name))arguments;                   \
+        if (HG_LIKELY(block != NULL)) return block;                                   \
+        function fail = failing(NUMBER_##name);                                       \
+        return fail ? ((void *(*)parameters)fail)arguments : NULL;                    \
     }                                                                                 \
     HG_EXPORT void *name parameters {                                                 \
         if (HG_UNLIKELY(is_ours(NUMBER_##name))) return own##name arguments;          \
@@ -149,3 +172,10 @@ static void report_aligned(struct hg_thread *thread, const struct hg_frame *fram
 
 NEWS(NEW)
 DELETES(DELETE)
+
+#define ADDRESS(name, ...) (void *)name,
+
+static void withdraw(void) {
+    static void *const functions[] = {NEWS(ADDRESS) DELETES(ADDRESS)};
+    hg_withdraw(functions, FUNCTIONS);
+}

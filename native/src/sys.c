@@ -96,6 +96,10 @@ int hg_sys_wipe_on_fork(void *memory, size_t size) {
     return (int)CALL3(SYS_madvise, memory, size, MADV_WIPEONFORK);
 }
 
+bool hg_sys_let_write(uintptr_t start, size_t size, bool is_let) {
+    return CALL3(SYS_mprotect, start, size, is_let ? PROT_READ | PROT_WRITE : PROT_READ) >= 0;
+}
+
 void hg_sys_unmap(void *memory, size_t size) {
     if ((uintptr_t)memory - g_private.pool < POOL_BYTES && g_private.pool) {
         return_to_pool((uintptr_t)memory, size);

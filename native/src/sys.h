@@ -14,6 +14,8 @@ void *hg_sys_map_wiped(size_t size);
 /* Let a forked child find these whole pages, of the library's own zeroed data, zeroed again. */
 int hg_sys_wipe_on_fork(void *memory, size_t size);
 void hg_sys_unmap(void *memory, size_t size);
+/* Whether the library's own read-only data may be written to. False: it stays as it is. */
+bool hg_sys_let_write(uintptr_t start, size_t size, bool is_let);
 /* Bytes really in memory of what the two above gave since hg_sys_start_maps(). A walk over page
  * tables: not for the hot path. */
 uint64_t hg_sys_private_bytes(void);
