@@ -43,11 +43,13 @@ static struct {
     struct hg_table strings; /* of single bytes */
 } g_file;
 
+/* A limit is the program's; take a small part of it. */
+static uint64_t part_of(uint64_t limit) {
+    return limit == UINT64_MAX || limit / 16 > CAPACITY ? CAPACITY : limit / 16;
+}
+
 static uint64_t wanted_capacity(void) {
-    uint64_t capacity = CAPACITY;
-    uint64_t address_space = hg_sys_limit(RLIMIT_AS), file_size = hg_sys_limit(RLIMIT_FSIZE);
-    /* The limit is the program's; take a small part of it. */
-    if (address_space != UINT64_MAX && address_space / 16 < capacity) capacity = address_space / 16;
+    uint64_t capacity = part_of(hg_sys_limit(RLIMIT_AS)), file_size = hg_sys_limit(RLIMIT_FSIZE);
     /* Growing a file past RLIMIT_FSIZE raises SIGXFSZ. */
     if (file_size < capacity) capacity = file_size;
     return capacity & ~(uint64_t)(HG_STEP - 1);
@@ -95,7 +97,7 @@ static void start_directory(struct hg_directory *block, uint64_t size) {
 
 /* Let a core dump take the file along until `end`. */
 static void dump_until(uint64_t end) {
-    uint64_t seen = hg_load(&g_file.dumped), limit = g_file.limit * HG_STEP;
+    uint64_t seen = hg_load(&g_file.dumped), limit = hg_load(&g_file.limit) * HG_STEP;
     if (end <= seen) return;
     end = (end + DUMP_PIECE - 1) & ~(DUMP_PIECE - 1);
     if (end > limit) end = limit;
@@ -195,7 +197,7 @@ static bool grow_locked(uint64_t steps) {
     uint64_t seen = hg_load(&g_file.space), used = (uint32_t)seen, size = seen >> 32;
     if (used + steps <= size) return true; /* another thread was quicker */
     uint64_t wanted = size * GROWTH > used + steps ? size * GROWTH : used + steps;
-    if (wanted > g_file.limit) wanted = g_file.limit;
+    if (wanted > hg_load(&g_file.limit)) wanted = hg_load(&g_file.limit);
     if (used + steps > wanted || hg_sys_limit(RLIMIT_FSIZE) < wanted * HG_STEP) return false;
     int fd = open_again();
     if (fd < 0) return false;
@@ -222,7 +224,7 @@ static enum growth grow(uint64_t steps) {
 
 static enum hg_reason why_full(uint64_t steps) {
     uint64_t used = (uint32_t)hg_load(&g_file.space);
-    bool is_mapped = !g_file.up_front && used + steps <= g_file.limit;
+    bool is_mapped = !g_file.up_front && used + steps <= hg_load(&g_file.limit);
     return is_mapped ? HG_REASON_CANNOT_GROW : HG_REASON_BUDGET;
 }
 
@@ -402,23 +404,48 @@ const char *hg_recording_string(uint32_t offset) {
     return text ? text : "";
 }
 
-/* No extent can be taken beyond the cut: it is in the word that they are taken from. */
-static void cut_locked(int fd) {
+/* To so many steps, or as few as can be. No extent can be taken beyond the cut: it is in the word that they
+ * are taken from. */
+static void cut_open(int fd, uint64_t steps) {
     uint64_t seen = hg_load(&g_file.space), cut;
     do {
         cut = (uint32_t)seen + STEPS_AFTER_CUT;
+        if (cut < steps) cut = steps;
         if (cut >= seen >> 32) return;
     } while (!hg_swap(&g_file.space, &seen, cut << 32 | (uint32_t)seen));
     hg_sys_truncate_fd(fd, cut * HG_STEP);
     hg_store(&g_header->capacity, cut * HG_STEP);
 }
 
+static void cut_locked(uint64_t steps) {
+    int fd = open_again();
+    if (fd < 0) return;
+    cut_open(fd, steps);
+    hg_sys_close(fd);
+}
+
 void hg_recording_cut(void) {
     if (g_file.up_front || !try_resizing()) return;
-    int fd = open_again();
-    if (fd >= 0) {
-        cut_locked(fd);
-        hg_sys_close(fd);
-    }
+    cut_locked(0);
     hg_store_release(&g_file.resizing, 0);
+}
+
+/* Nothing is ever mapped again where the mapping ends now. */
+static void shrink_locked(uint64_t steps) {
+    if (hg_load(&g_file.space) >> 32 > steps) cut_locked(steps);
+    uint64_t size = hg_load(&g_file.space) >> 32, before = hg_load(&g_file.limit);
+    if (steps < size) steps = size;
+    if (steps >= before) return;
+    hg_store(&g_file.limit, steps);
+    hg_sys_unmap((uint8_t *)g_header + steps * HG_STEP, (before - steps) * HG_STEP);
+}
+
+void hg_recording_shrink(uint64_t limit) {
+    if (g_file.up_front) return;
+    uint64_t signals = hg_sys_block_signals();
+    if (try_resizing()) {
+        shrink_locked(part_of(limit) / HG_STEP);
+        hg_store_release(&g_file.resizing, 0);
+    }
+    hg_sys_restore_signals(signals);
 }

@@ -47,6 +47,8 @@ const char *hg_recording_string(uint32_t offset);
 /* Cut the file to what is used plus room for a few more extents. Safe while other threads go on:
  * no extent can be taken beyond the cut, and the file can grow again. */
 void hg_recording_cut(void);
+/* The program limits what it may map to so many bytes: keep to a small part of that, from now on. */
+void hg_recording_shrink(uint64_t limit);
 
 /* Step down the ladder; the first reason stays. */
 void hg_recording_step_down(enum hg_ladder to, enum hg_reason reason);

@@ -190,10 +190,13 @@ void *hg_sys_map_file(int fd, uint64_t size, uint64_t alignment) {
     long end = whole + (long)(size + alignment);
     if (start > whole) CALL2(SYS_munmap, whole, start - whole);
     if (end > start + (long)size) CALL2(SYS_munmap, start + (long)size, end - start - (long)size);
-    long p = hg_syscall(SYS_mmap, start, (long)size, PROT_READ | PROT_WRITE,
+    long p = hg_syscall(SYS_mmap, start, (long)size, PROT_NONE,
                         MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0);
+    /* After mlockall() what is mapped is locked, and all of it filled with pages at once if it may be touched. */
+    bool is_mapped = !is_error(p) && CALL2(SYS_munlock, p, size) >= 0 &&
+                     CALL3(SYS_mprotect, p, size, PROT_READ | PROT_WRITE) >= 0;
     /* A child that could write here would corrupt its parent's recording. */
-    if (is_error(p) || CALL3(SYS_madvise, p, size, MADV_DONTFORK) < 0) {
+    if (!is_mapped || CALL3(SYS_madvise, p, size, MADV_DONTFORK) < 0) {
         CALL2(SYS_munmap, start, size);
         return NULL;
     }

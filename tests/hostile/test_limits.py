@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import pytest
@@ -24,9 +25,27 @@ def test_address_space_limited_from_outside(bench: Bench, mib: int) -> None:
     bench.compare_program(SMALL, limited(f"--as={mib * MIB}"))
 
 
+@pytest.mark.parametrize("late", [(), ("late",)])
 @pytest.mark.parametrize("mib", [50, 200, 2000])
-def test_address_space_limited_from_inside(bench: Bench, mib: int) -> None:
-    bench.compare_program(program("limits").argv(("as", str(mib * MIB))))
+def test_address_space_limited_from_inside(bench: Bench, mib: int, late: tuple[str, ...]) -> None:
+    """Also once there is a recording, with a mapping that is larger than the limit."""
+    bench.compare_program(program("limits").argv(("as", str(mib * MIB), *late)))
+
+
+@pytest.mark.parametrize("limit", ["setrlimit(RLIMIT_AS, L)", "prlimit(0, RLIMIT_AS, L)"])
+def test_an_interpreter_that_limits_itself(bench: Bench, limit: str) -> None:
+    script = f"""from resource import *
+L = (1 << 30, 1 << 30)
+{limit}
+print(len([bytes(1000) for i in range(20000)]), getrlimit(RLIMIT_AS))"""
+    recording = bench.compare([sys.executable, "-c", script]).recording
+    assert recording.totals.allocations > 20000
+
+
+@pytest.mark.parametrize("when", ["early", "late"])
+def test_locked_memory(bench: Bench, when: str) -> None:
+    """The holes of the recording's file are not filled, whether it is there before or after."""
+    bench.compare_program(program("locked").argv((when,)))
 
 
 @pytest.mark.parametrize("mib", [100, 500])

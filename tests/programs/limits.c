@@ -1,5 +1,5 @@
 /* Runs into the resource limit it is given, survives, and says how far it came.
- * Arguments: the limit's name, its value.
+ * Arguments: the limit's name, its value; `late`: the program has allocated before.
  */
 #include <sys/resource.h>
 
@@ -27,7 +27,8 @@ static void limit(const char *name, rlim_t value) {
 }
 
 int main(int argc, char **argv) {
-    MUST(argc == 3);
+    MUST(argc == 3 || !strcmp(argv[3], "late"));
+    if (argc == 4) free(site_small(100));
     limit(argv[1], (rlim_t)strtoull(argv[2], NULL, 10));
     static void *small[20000];
     int failed = 0;
