@@ -63,7 +63,9 @@ def test_a_start_in_a_pause(bench: Bench) -> None:
 
 @pytest.mark.parametrize("option", [{"HEAPGLASS_SAMPLE": "256"}, {"HEAPGLASS_BUDGET": "100000%"}])
 def test_where_blocks_are_sampled(bench: Bench, option: dict[str, str]) -> None:
-    parent, paused, child = parent_and_children(bench.compare(PAUSING.argv(), under_heapglass(**option)))
+    parent, paused, child = parent_and_children(
+        bench.compare(PAUSING.argv(), under_heapglass(**option))
+    )
     counters = by_name(parent)
     assert "site_during" not in counters
     normal = Mode.SAMPLED if "HEAPGLASS_SAMPLE" in option else Mode.EXACT
