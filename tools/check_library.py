@@ -56,7 +56,7 @@ IMPORTS = {
     "dlerror": "once at start, to forget what was not found",
     "dladdr": "once at start, to learn the allocator's and the library's own file",
     "dladdr1": "once at start, weak: where our exported symbols stand (withdraw.c)",
-    "dl_iterate_phdr": "at start, and where _dl_find_object is missing, never under the loader's lock",
+    "dl_iterate_phdr": "at start, and where _dl_find_object is missing: never in a hook else",
     "_dl_find_object": "lock-free",
     "_r_debug": "a variable of the dynamic loader",
     "gnu_get_libc_version": "a constant, to know the C library",

@@ -47,11 +47,12 @@ enum hg_ladder {
 /* Why the ladder was stepped down. */
 enum hg_reason {
     HG_REASON_NONE = 0,
-    HG_REASON_DISK_FULL = 1,   /* the file system or a quota refused space */
-    HG_REASON_BUDGET = 2,      /* HEAPGLASS_MEMORY or the file's capacity is used up */
-    HG_REASON_NO_MEMORY = 3,   /* the kernel refused private memory (RLIMIT_AS, overcommit) */
-    HG_REASON_INTERNAL = 4,    /* an internal check failed */
-    HG_REASON_CANNOT_GROW = 5, /* the file could not be reached by its path any more to grow it */
+    HG_REASON_DISK_FULL = 1, /* the file system or a quota refused space */
+    HG_REASON_BUDGET = 2,    /* HEAPGLASS_MEMORY or the file's capacity is used up */
+    HG_REASON_NO_MEMORY = 3, /* the kernel refused private memory (RLIMIT_AS, overcommit) */
+    HG_REASON_INTERNAL = 4,  /* an internal check failed */
+    HG_REASON_CANNOT_GROW =
+        5, /* the file was out of reach, or the program's sandbox lets no more */
 };
 
 /* What was not seen or had to be approximated; indexes hg_thread_record.losses and

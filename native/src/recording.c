@@ -297,7 +297,7 @@ bool hg_recording_list(enum hg_kind kind, uint32_t owner, uint64_t first, void *
     return list_extent(kind, &(struct hg_extent){HG_KIND_NONE, owner, offset, length, first});
 }
 
-enum reserving { RESERVED, REFUSED, OVER_BUDGET, DISK_FULL };
+enum reserving { RESERVED, REFUSED, OVER_BUDGET, DISK_FULL, CONFINED };
 
 static enum reserving try_reserving(void *memory, size_t size) {
     if (hg_load(&g_file.full)) return REFUSED;
@@ -307,9 +307,11 @@ static enum reserving try_reserving(void *memory, size_t size) {
     uint64_t before = hg_add_shared(&g_header->file_reserved_bytes, length);
     uint64_t wanted = before + length + hg_load(&g_header->private_bytes);
     bool within = !g_file.budget || wanted <= g_file.budget;
-    if (within && hg_sys_populate((void *)start, length) >= 0) return RESERVED;
+    int error = within ? hg_sys_populate((void *)start, length) : 0;
+    if (within && error >= 0) return RESERVED;
     hg_add_shared(&g_header->file_reserved_bytes, -(uint64_t)length);
-    return within ? DISK_FULL : OVER_BUDGET;
+    if (!within) return OVER_BUDGET;
+    return error == -1 /* EPERM */ ? CONFINED : DISK_FULL;
 }
 
 void *hg_recording_take_huge(void) {
@@ -341,8 +343,9 @@ bool hg_recording_reserve(void *memory, size_t size) {
     if (result == RESERVED) return true;
     if (result == REFUSED) return false;
     hg_store(&g_file.full, true);
-    hg_recording_step_down(HG_LADDER_DROPPING,
-                           result == DISK_FULL ? HG_REASON_DISK_FULL : HG_REASON_BUDGET);
+    hg_recording_step_down(HG_LADDER_DROPPING, result == DISK_FULL  ? HG_REASON_DISK_FULL
+                                               : result == CONFINED ? HG_REASON_CANNOT_GROW
+                                                                    : HG_REASON_BUDGET);
     return false;
 }
 

@@ -12,7 +12,7 @@
 #include <time.h>
 
 #if defined(__x86_64__)
-#include "sys_x86_64.h"
+#include "sandbox.h"
 #else
 #error "heapglass: add sys_<architecture>.h for this machine"
 #endif
@@ -126,11 +126,14 @@ static uint64_t resident_bytes(uintptr_t start, size_t size) {
 }
 
 uint64_t hg_sys_private_bytes(void) {
+    static uint64_t last; /* what it was when it could be asked */
     uint64_t bytes = 0;
+    if (hg_load(&g_sandbox_is_in) && !hg_sandbox_lets(SYS_mincore)) return hg_load(&last);
     for (uint32_t i = 0; i < MAX_MAPS && i < hg_load(&g_private.count); i++) {
         uintptr_t start = hg_load_acquire(&g_private.maps[i].start);
         if (start) bytes += resident_bytes(start, g_private.maps[i].size);
     }
+    hg_store(&last, bytes);
     return bytes;
 }
 
@@ -232,7 +235,13 @@ uint64_t hg_sys_limit(int resource) {
     return limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur;
 }
 
-uint32_t hg_sys_pid(void) { return (uint32_t)CALL0(SYS_getpid); }
+uint32_t hg_sys_pid(void) {
+    static uint32_t last; /* what it was when it could be asked */
+    long pid = CALL0(SYS_getpid);
+    if (pid < 0) return hg_load(&last);
+    if (hg_load(&last) != (uint32_t)pid) hg_store(&last, (uint32_t)pid);
+    return (uint32_t)pid;
+}
 uint32_t hg_sys_parent_pid(void) { return (uint32_t)CALL0(SYS_getppid); }
 uint32_t hg_sys_tid(void) { return (uint32_t)CALL0(SYS_gettid); }
 uint32_t hg_sys_uid(void) { return (uint32_t)CALL0(SYS_getuid); }

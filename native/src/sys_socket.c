@@ -10,7 +10,7 @@
 #include "sys.h"
 
 #if defined(__x86_64__)
-#include "sys_x86_64.h"
+#include "sandbox.h"
 #else
 #error "heapglass: add sys_<architecture>.h for this machine"
 #endif

@@ -4,7 +4,7 @@
 
 #include "base.h"
 
-HG_INLINE long hg_syscall(long number, long a, long b, long c, long d, long e, long f) {
+HG_INLINE long hg_syscall_now(long number, long a, long b, long c, long d, long e, long f) {
     long result;
     register long r10 __asm__("r10") = d;
     register long r8 __asm__("r8") = e;

@@ -37,7 +37,7 @@ REASON_WORDS = {
     "budget": "the recording reached its size limit",
     "no_memory": "the kernel refused memory",
     "internal": "a check inside the recorder failed",
-    "cannot_grow": "the file could not be reached any more to make it larger",
+    "cannot_grow": "the file could not be made larger: out of reach, or by the program's sandbox",
 }
 
 

@@ -80,7 +80,7 @@ _REASONS = {
     "budget": "its memory budget was used up",
     "no_memory": "the kernel refused memory",
     "internal": "an internal check failed",
-    "cannot_grow": "its file could not be reached any more to make it larger",
+    "cannot_grow": "its file could not be made larger, being out of reach or by the program's sandbox",
 }
 
 

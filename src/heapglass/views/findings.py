@@ -113,7 +113,7 @@ def _ladder_action(reason: str) -> str:
         "budget": "Raise --memory, or sample instead of recording everything.",
         "no_memory": "Raise the process's memory limit (ulimit -v, overcommit).",
         "cannot_grow": "Record to a path that the program can reach all its life (-o), such as"
-        " outside a chroot.",
+        " outside a chroot; let its seccomp filter, if it has one, allow madvise.",
     }.get(reason, "Please report this, with the recording.")
 
 
