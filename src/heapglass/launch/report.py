@@ -37,7 +37,7 @@ REASON_WORDS = {
     "budget": "the recording reached its size limit",
     "no_memory": "the kernel refused memory",
     "internal": "a check inside the recorder failed",
-    "cannot_grow": "the file could not be made larger: out of reach, or by the program's sandbox",
+    "cannot_grow": "the file was out of reach, or the program's sandbox let it grow no more",
 }
 
 

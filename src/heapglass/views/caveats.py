@@ -80,7 +80,7 @@ _REASONS = {
     "budget": "its memory budget was used up",
     "no_memory": "the kernel refused memory",
     "internal": "an internal check failed",
-    "cannot_grow": "its file could not be made larger, being out of reach or by the program's sandbox",
+    "cannot_grow": "its file was out of reach, or the program's sandbox let it grow no more",
 }
 
 
