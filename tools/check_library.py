@@ -62,6 +62,7 @@ IMPORTS = {
     "gnu_get_libc_version": "a constant, to know the C library",
     "on_exit": "once, to be called when the program ends",
     "__cxa_at_quick_exit": "likewise, when it ends by quick_exit",
+    "__register_atfork": "likewise, when it forks (forking.c)",
     "__cxa_finalize": "called by the startup code of every shared object when it is unloaded",
     "__gmon_start__": "named by the startup code; nobody has it",
     "_ITM_deregisterTMCloneTable": "likewise",

@@ -187,6 +187,8 @@ static bool have_gate(void) {
     return true;
 }
 
+const void *hg_lifecycle_gate(void) { return gate(); }
+
 /* A program that gained rights by exec must not write files where its user says. */
 static bool is_privileged(void) { return getauxval(AT_SECURE) != 0; }
 

@@ -38,4 +38,7 @@ void hg_lifecycle_exiting(int status);
 void hg_lifecycle_execing(void);
 void hg_lifecycle_exec_failed(void);
 
+/* What a forked child must find zeroed, whatever else it is left. */
+const void *hg_lifecycle_gate(void);
+
 #endif

@@ -452,3 +452,14 @@ void hg_recording_shrink(uint64_t limit) {
     }
     hg_sys_restore_signals(signals);
 }
+
+void hg_recording_leave_to_child(bool is_left) {
+    hg_sys_leave_file_to_child(g_header, hg_load(&g_file.limit) * HG_STEP, is_left);
+}
+
+void hg_recording_part(void) {
+    int fd = open_again();
+    if (fd < 0) return;
+    hg_sys_copy_of_file(fd, g_header, (hg_load(&g_file.space) >> 32) * HG_STEP);
+    hg_sys_close(fd);
+}

@@ -50,6 +50,10 @@ void hg_recording_cut(void);
 /* The program limits what it may map to so many bytes: keep to a small part of that, from now on. */
 void hg_recording_shrink(uint64_t limit);
 
+/* Whether a forked child has the recording mapped, for once; and there: let it be a copy. */
+void hg_recording_leave_to_child(bool is_left);
+void hg_recording_part(void);
+
 /* Step down the ladder; the first reason stays. */
 void hg_recording_step_down(enum hg_ladder to, enum hg_reason reason);
 

@@ -20,6 +20,9 @@
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
+#ifndef MADV_KEEPONFORK
+#define MADV_KEEPONFORK 19
+#endif
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -39,6 +42,7 @@ static struct {
     struct {
         uintptr_t start;
         size_t size;
+        int advice; /* what a forked child shall find there */
     } maps[MAX_MAPS];
     uint32_t count;
     uintptr_t pool; /* the first map; 0: the kernel refused it */
@@ -47,10 +51,11 @@ static struct {
 
 static bool is_error(long result) { return result < 0 && result > -4096; }
 
-static void remember_map(uintptr_t start, size_t size) {
+static void remember_map(uintptr_t start, size_t size, int advice) {
     uint32_t slot = hg_add_shared(&g_private.count, 1);
     if (slot >= MAX_MAPS) return; /* counted too low from here on */
     g_private.maps[slot].size = size;
+    g_private.maps[slot].advice = advice;
     hg_store_release(&g_private.maps[slot].start, start);
 }
 
@@ -62,7 +67,7 @@ static void *map_anonymous(size_t size, int advice) {
         CALL2(SYS_munmap, p, size);
         return NULL;
     }
-    remember_map((uintptr_t)p, size);
+    remember_map((uintptr_t)p, size, advice);
     return (void *)p;
 }
 
@@ -94,6 +99,25 @@ void *hg_sys_map_wiped(size_t size) { return map_anonymous(size, MADV_WIPEONFORK
 
 int hg_sys_wipe_on_fork(void *memory, size_t size) {
     return (int)CALL3(SYS_madvise, memory, size, MADV_WIPEONFORK);
+}
+
+void hg_sys_leave_to_child(bool is_left, const void *but_for) {
+    for (uint32_t i = 0; i < MAX_MAPS && i < hg_load(&g_private.count); i++) {
+        uintptr_t start = hg_load_acquire(&g_private.maps[i].start);
+        int advice = g_private.maps[i].advice;
+        int left = advice == MADV_DONTFORK ? MADV_DOFORK : MADV_KEEPONFORK;
+        if (!start || start == (uintptr_t)but_for) continue;
+        CALL3(SYS_madvise, start, g_private.maps[i].size, is_left ? left : advice);
+    }
+}
+
+void hg_sys_leave_file_to_child(void *file, uint64_t size, bool is_left) {
+    CALL3(SYS_madvise, file, size, is_left ? MADV_DOFORK : MADV_DONTFORK);
+}
+
+void hg_sys_copy_of_file(int fd, void *file, uint64_t size) {
+    hg_syscall(SYS_mmap, (long)file, (long)size, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, fd, 0);
 }
 
 bool hg_sys_let_write(uintptr_t start, size_t size, bool is_let) {

@@ -13,6 +13,11 @@ void *hg_sys_map_private(size_t size);
 void *hg_sys_map_wiped(size_t size);
 /* Let a forked child find these whole pages, of the library's own zeroed data, zeroed again. */
 int hg_sys_wipe_on_fork(void *memory, size_t size);
+/* Whether a forked child gets all that, too, and the mapped file, as they are; but for this one. */
+void hg_sys_leave_to_child(bool is_left, const void *but_for);
+void hg_sys_leave_file_to_child(void *file, uint64_t size, bool is_left);
+/* Where the file is mapped, a copy that nobody else sees; if it can be had. */
+void hg_sys_copy_of_file(int fd, void *file, uint64_t size);
 void hg_sys_unmap(void *memory, size_t size);
 /* Whether the library's own read-only data may be written to. False: it stays as it is. */
 bool hg_sys_let_write(uintptr_t start, size_t size, bool is_let);

@@ -267,6 +267,8 @@ struct hg_thread *hg_threads_attach(void) {
     return slot;
 }
 
+void hg_threads_hide(void) { tls_thread = &g_unknown_thread; }
+
 void hg_threads_refresh(struct hg_thread *thread, uint64_t now_ns) {
     struct hg_thread_record *record = thread->record;
     char name[16] = "";

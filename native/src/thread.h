@@ -97,6 +97,9 @@ bool hg_threads_start(void);
 /* Attach the calling thread; NULL when there is no room for it, and then it is REFUSED. */
 struct hg_thread *hg_threads_attach(void);
 
+/* The calling thread is unknown from now on, until tls_thread is what it was. */
+void hg_threads_hide(void);
+
 /* Live bytes that threads have not handed to the shared total yet. */
 int64_t hg_threads_unflushed(void);
 

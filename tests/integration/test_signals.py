@@ -134,6 +134,28 @@ def test_a_free_in_a_handler_is_seen_or_made_up_for(bench: Bench, way: Way, allo
     assert way.what == "known" or 0 in seen
 
 
+@ALLOCATORS
+@WAYS
+def test_a_handler_that_forks_returns_into_the_hook_in_both_processes(
+    bench: Bench, way: Way, allocator: str
+) -> None:
+    """The child, whose status its parent looks at, has none of our memory but what it is left; what
+    it does to that its parent does not see."""
+    for recording in struck(bench, way.what, "fork", way.every, above(allocator))[:-1]:
+        first = by_path(recording)["path_one"]
+        assert (first["allocations"], first["frees"]) == (way.made, way.made)
+        assert lost(recording) == {}
+        assert contradictions(recording, BLOCK) == []
+
+
+@ALLOCATORS
+def test_the_same_while_sampling(bench: Bench, allocator: str) -> None:
+    setting = above(allocator, HEAPGLASS_SAMPLE="16k", HEAPGLASS_SEED="7")
+    *children, undisturbed = struck(bench, "known", "fork", 1, setting)
+    expected = beyond_warming(undisturbed.totals)[:2]
+    assert {beyond_warming(child.totals)[:2] for child in children} == {expected}
+
+
 @pytest.mark.parametrize(
     ("what", "every"), [("known", 1), ("second", 7), ("other", 7), ("new", 97)]
 )

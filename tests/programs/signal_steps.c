@@ -6,7 +6,8 @@
  *
  * Arguments: what is struck (`known`: calls with a stack known well; `other`: with one that differs
  * in a word, and is known too; `second`: with one seen once; `new`: never; `resize`: a realloc), what
- * the handler does (`allocate`, `free`, `jump`), and how many instructions lie between strikes. Says
+ * the handler does (`allocate`, `free`, `jump`; `fork`: both then live on from where it struck, the handler's child
+ * first), and how many instructions lie between strikes. Says
  * how many children there were; each ends with status 0, or the program says which did not and fails.
  */
 #include <setjmp.h>
@@ -22,6 +23,7 @@
 static sigjmp_buf g_back;
 static const char *g_handler;
 static void *g_early;
+static int g_is_traced = 1;
 
 SITE void site_struck(void) {
     void *p = malloc(20);
@@ -86,8 +88,19 @@ SITE void site_handler(void) {
     free(p);
 }
 
+/* A child that fails makes its parent fail. */
+static void fork_here(void) {
+    int status = 0, child = fork();
+    if (!child) {
+        g_is_traced = 0;
+        return;
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child || status) _exit(99);
+}
+
 static void handle(int signal) {
     (void)signal;
+    if (!strcmp(g_handler, "fork")) fork_here();
     if (!strcmp(g_handler, "allocate")) site_handler();
     if (!strcmp(g_handler, "free")) free(g_early);
     if (!strcmp(g_handler, "jump")) siglongjmp(g_back, 1);
@@ -95,7 +108,9 @@ static void handle(int signal) {
 
 SITE void perform(char step) {
     switch (step) {
-    case '|': raise(SIGSTOP); break;
+    case '|':
+        if (g_is_traced) raise(SIGSTOP);
+        break;
     case '1': path_one(); break;
     case '2': path_two(); break;
     case 'n': site_struck(); break;
