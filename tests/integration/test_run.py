@@ -395,6 +395,36 @@ def test_program_that_cannot_be_recorded_runs_and_it_is_said(cli: Cli) -> None:
     )
 
 
+SAY_HELLO = """
+#include <stdio.h>
+#include <stdlib.h>
+int main(void) { puts("hello"); return malloc(123) ? 4 : 5; }
+"""
+
+
+def test_program_with_address_sanitizer_runs_and_it_is_said(cli: Cli) -> None:
+    path = cli.directory / "asan"
+    command = ["cc", "-fsanitize=address", "-xc", "-", "-o", path]
+    subprocess.run(command, input=SAY_HELLO, text=True, check=True)
+    settings = {"ASAN_OPTIONS": "detect_leaks=0"}
+    done = cli("run", "./asan", environment=settings)
+    assert (done.returncode, done.stdout) == (4, "hello\n")
+    assert done.stderr == (
+        "heapglass: ./asan needs AddressSanitizer's library, which must be loaded first: "
+        "neither it nor what it starts can be recorded\n"
+    )
+    assert cli("run", "-q", "./asan", environment=settings).stderr == ""
+
+
+def test_preloaded_address_sanitizer_stays_first(cli: Cli) -> None:
+    library = subprocess.check_output(["cc", "-print-file-name=libasan.so"], text=True).strip()
+    settings = {"LD_PRELOAD": library, "ASAN_OPTIONS": "detect_leaks=0"}
+    done = cli("run", "cat", stdin="through\n", environment=settings)
+    assert (done.returncode, done.stdout) == (0, "through\n")
+    assert done.stderr.startswith("heapglass: cat gets AddressSanitizer's library, which must be ")
+    assert cli.recordings() == []
+
+
 def test_program_of_another_c_library_is_recorded(cli: Cli) -> None:
     source = "#include <stdlib.h>\nint main(void) { return malloc(123) ? 4 : 5; }"
     command = ["musl-gcc", "-fno-builtin", "-xc", "-", "-o", cli.directory / "musl"]

@@ -38,11 +38,23 @@ def recording_environment(
     return environment
 
 
+def environment_without(base: Mapping[bytes, bytes], library: str) -> Environment:
+    """`base` for a program that must not find the library: an outer run may have preloaded it."""
+    environment = dict(base)
+    existing = environment.get(b"LD_PRELOAD", b"")
+    if os.fsencode(library) in existing:
+        environment[b"LD_PRELOAD"] = b":".join(_others(library, existing))
+    return environment
+
+
 def _preload(library: str, existing: bytes) -> bytes:
     """Ours first: the others' allocators are then the next ones we call."""
+    return b":".join([os.fsencode(library), *_others(library, existing)])
+
+
+def _others(library: str, existing: bytes) -> list[bytes]:
     ours = os.fsencode(library)
-    others = [entry for entry in existing.replace(b":", b" ").split() if entry != ours]
-    return b":".join([ours, *others])
+    return [entry for entry in existing.replace(b":", b" ").split() if entry != ours]
 
 
 def _settings(options: RunOptions, template: str, session: str) -> dict[str, str]:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from types import ModuleType
 
 from heapglass.launch import naming
-from heapglass.launch.environment import Environment, inherited_environment, recording_environment
+from heapglass.launch.environment import (
+    Environment,
+    environment_without,
+    inherited_environment,
+    recording_environment,
+)
 from heapglass.launch.library import library_path, preload_path
 from heapglass.launch.options import RunOptions
 from heapglass.launch.process import Ending, RecordedProcess
-from heapglass.launch.program import find_program
+from heapglass.launch.program import Program, find_program
 from heapglass.launch.session import Session
 from heapglass.launch.settings import complete
 from heapglass.launch.voice import say, short_name
@@ -19,14 +25,33 @@ from heapglass.launch.voice import say, short_name
 
 def launch(options: RunOptions) -> int:
     """Run the program to its end; its exit code. LaunchError when it was not started."""
-    library = preload_path(library_path())
     inherited = inherited_environment()
     options, troubles = complete(options, inherited)
-    program = find_program(options.command, _text(inherited, b"PATH"))
+    program = find_program(
+        options.command, _text(inherited, b"PATH"), _text(inherited, b"LD_PRELOAD")
+    )
+    program = program._replace(notes=(*troubles, *program.notes))
+    tell = _silence if options.is_quiet else say
+    if not program.bears_library:
+        return _run_bare(program, inherited, tell)
+    return _record(program, options, inherited, tell)
+
+
+def _run_bare(program: Program, inherited: Environment, tell: Callable[[str], None]) -> int:
+    for note in program.notes:
+        tell(note)
+    environment = environment_without(inherited, preload_path(library_path()))
+    process = RecordedProcess(program.path, program.argv, environment)
+    return process.wait(meanwhile=_do_nothing).exit_code
+
+
+def _record(
+    program: Program, options: RunOptions, inherited: Environment, tell: Callable[[str], None]
+) -> int:
+    library = preload_path(library_path())
     temporary = _text(inherited, b"TMPDIR") or "/tmp"  # noqa: S108 (as mktemp does)
     template = _template(options, temporary)
-    tell = _silence if options.is_quiet else say
-    for note in (*troubles, *program.notes):
+    for note in program.notes:
         tell(note)
     session = os.urandom(8).hex()
     environment = recording_environment(inherited, options, library, template, session)
@@ -61,6 +86,10 @@ def _prepare_closing() -> tuple[ModuleType, ModuleType]:
 
 
 def _silence(_line: str) -> None:
+    pass
+
+
+def _do_nothing() -> None:
     pass
 
 

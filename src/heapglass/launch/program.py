@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from heapglass.errors import LaunchError
 from heapglass.symbols.executable import Executable, describe_executable
@@ -14,6 +14,7 @@ SHELL = "/bin/sh"
 _DEFAULT_PATH = "/bin:/usr/bin"
 _MOST_INTERPRETERS = 4  # as many as the kernel follows
 _ST_NOSUID = 2
+_ADDRESS_SANITIZER = ("libasan.so", "libclang_rt.asan")  # gcc's and clang's, as it knows itself
 
 
 class Program(NamedTuple):
@@ -23,10 +24,14 @@ class Program(NamedTuple):
     argv: tuple[str, ...]
     notes: tuple[str, ...]
     recorded_as: str  # the executable, for a script its interpreter; "" when it cannot be recorded
+    bears_library: bool = True  # False: with the library in LD_PRELOAD it would fail, or complain
 
 
-def find_program(command: tuple[str, ...], search_path: str | None) -> Program:
-    """Look as execvp() does; LaunchError 127 when there is none, 126 when it cannot be executed."""
+def find_program(
+    command: tuple[str, ...], search_path: str | None, preload: str | None = None
+) -> Program:
+    """Look as execvp() does; LaunchError 127 when there is none, 126 when it cannot be executed.
+    `preload` is the LD_PRELOAD that the program would have without us."""
     name = command[0]
     if not name:
         raise LaunchError("the command to run is an empty word", 127)
@@ -34,18 +39,20 @@ def find_program(command: tuple[str, ...], search_path: str | None) -> Program:
     _check_executable(path, name)
     chain = list(_chain(path, search_path))
     last, executable = chain[-1]
+    notes: list[str] = []
     if len(chain) == 1 and executable and executable.kind == "other" and _is_text(path):
         # The kernel refuses it; execvp() and every shell then do this.
-        note = f"{name} has no #! line: it is run by {SHELL}, which is what is recorded"
-        return Program(SHELL, (SHELL, path, *command[1:]), (note,), SHELL)
-    notes: list[str] = []
-    if len(chain) > 1:
+        notes.append(f"{name} has no #! line: it is run by {SHELL}, which is what is recorded")
+        command = (SHELL, path, *command[1:])
+        name, path, last, executable = SHELL, SHELL, SHELL, _describe(SHELL)
+    elif len(chain) > 1:
         notes.append(f"{name} is a script: what is recorded is its interpreter, {last}")
         name = last
-    obstacle, doubt = _obstacle(last, executable), _doubt(executable)
-    if obstacle or doubt:
-        notes.append(f"{name} {obstacle or doubt}")
-    return Program(path, command, tuple(notes), "" if obstacle else last)
+    conflict = _conflict(executable, preload or "")
+    obstacle = conflict or _obstacle(last, executable)
+    if note := obstacle or _doubt(executable):
+        notes.append(f"{name} {note}")
+    return Program(path, command, tuple(notes), "" if obstacle else last, not conflict)
 
 
 def _search(name: str, search_path: str | None) -> str:
@@ -109,16 +116,45 @@ def _behind_env(script: tuple[str, ...], search_path: str | None) -> str:
         return interpreter
 
 
+def _conflict(executable: Executable | None, preload: str) -> str:
+    """Why the program would not run as without us if LD_PRELOAD named the library, or "".
+
+    AddressSanitizer ends a program in which another library is loaded before its own; told not to,
+    it shows our hooks in the stacks of its reports. The loader complains of a library that is not
+    for the program's processor.
+    """
+    if executable and executable.is_static:
+        return ""
+    unseen = "neither it nor what it starts can be recorded"
+    if executable and executable.kind == "elf" and _is_foreign(executable):
+        return f"is {_kind(executable)}, which cannot load the library: {unseen}"
+    if executable and _names_address_sanitizer(executable.needed):
+        return f"needs AddressSanitizer's library, which must be loaded first: {unseen}"
+    if _names_address_sanitizer(preload.replace(":", " ").split()):
+        return f"gets AddressSanitizer's library, which must be first in LD_PRELOAD: {unseen}"
+    return ""
+
+
+def _is_foreign(executable: Executable) -> bool:
+    return executable.bits != 64 or executable.machine != os.uname().machine
+
+
+def _kind(executable: Executable) -> str:
+    return f"a {executable.bits}-bit {executable.machine} program"
+
+
+def _names_address_sanitizer(libraries: Iterable[str]) -> bool:
+    return any(name in library for library in libraries for name in _ADDRESS_SANITIZER)
+
+
 def _obstacle(path: str, executable: Executable | None) -> str:
     """Why the library cannot be in this program, or ""."""
-    machine = os.uname().machine
     if executable is None:
         return ""
     if executable.kind != "elf":
         return "is not an ELF program: it cannot be recorded"
-    if executable.bits != 64 or executable.machine != machine:
-        kind = f"{executable.bits}-bit {executable.machine}"
-        return f"is a {kind} program: the {machine} library cannot be loaded into it"
+    if _is_foreign(executable):
+        return f"is {_kind(executable)}: the library cannot be loaded into it"
     if executable.is_static:
         return (
             "is statically linked: nothing in it can be seen; "

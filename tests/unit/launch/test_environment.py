@@ -6,7 +6,11 @@ import sys
 
 import pytest
 
-from heapglass.launch.environment import inherited_environment, recording_environment
+from heapglass.launch.environment import (
+    environment_without,
+    inherited_environment,
+    recording_environment,
+)
 from heapglass.launch.options import RunOptions
 
 OPTIONS = RunOptions(("cmd",))
@@ -84,6 +88,20 @@ def test_users_variables_hold_where_no_option_is_given() -> None:
 )
 def test_other_preloads_stay_behind_ours(before: str, after: str) -> None:
     assert environment(LD_PRELOAD=before)["LD_PRELOAD"] == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("/lib/a.so /lib/b.so", "/lib/a.so /lib/b.so"), ("/lib/ours.so:/lib/a.so", "/lib/a.so")],
+)
+def test_library_can_be_kept_out(before: str, after: str) -> None:
+    base = {b"LD_PRELOAD": before.encode(), b"HOME": b"/root"}
+    expected = {b"LD_PRELOAD": after.encode(), b"HOME": b"/root"}
+    assert environment_without(base, "/lib/ours.so") == expected
+
+
+def test_nothing_to_keep_out_is_added() -> None:
+    assert environment_without({b"A": b"b"}, "/lib/ours.so") == {b"A": b"b"}
 
 
 def test_program_sees_what_we_were_started_with() -> None:

@@ -146,6 +146,52 @@ def test_foreign_program_is_told(tmp_path: Path, bits: int, machine: int, words:
     assert result.recorded_as == ""
 
 
+def test_dynamic_program_of_another_processor_is_spared_the_library(tmp_path: Path) -> None:
+    path = compiled(tmp_path, "void _start(void) {}", "-m32", "-nostdlib", "-pie")
+    result = found(path)
+    (note,) = result.notes
+    assert note == (
+        f"{path} is a 32-bit i386 program, which cannot load the library: "
+        "neither it nor what it starts can be recorded"
+    )
+    assert (result.recorded_as, result.bears_library) == ("", False)
+
+
+def test_static_program_of_another_processor_bears_the_library(tmp_path: Path) -> None:
+    """It has no loader to complain, and its children may be recorded."""
+    result = found(compiled(tmp_path, "void _start(void) {}", "-m32", "-nostdlib", "-static"))
+    assert "is a 32-bit i386 program: the library cannot" in result.notes[0]
+    assert (result.recorded_as, result.bears_library) == ("", True)
+
+
+def test_program_that_needs_address_sanitizer_is_spared_the_library(tmp_path: Path) -> None:
+    path = compiled(tmp_path, "int main(void) { return 0; }", "-fsanitize=address")
+    result = found(path)
+    (note,) = result.notes
+    assert note == (
+        f"{path} needs AddressSanitizer's library, which must be loaded first: "
+        "neither it nor what it starts can be recorded"
+    )
+    assert (result.recorded_as, result.bears_library) == ("", False)
+
+
+@pytest.mark.parametrize(
+    "preload", ["libasan.so.8", "/a.so:/lib/libclang_rt.asan-x86_64.so", "/a.so libasan.so"]
+)
+def test_preloaded_address_sanitizer_is_not_put_behind_the_library(
+    tmp_path: Path, preload: str
+) -> None:
+    for path in (DYNAMIC, script(tmp_path, "exit 3\n")):
+        result = find_program((path,), None, preload)
+        assert "gets AddressSanitizer's library, which must be first" in result.notes[-1]
+        assert (result.recorded_as, result.bears_library) == ("", False)
+
+
+@pytest.mark.parametrize("preload", [None, "", "libtsan.so.2:liblsan.so.0"])
+def test_other_preloaded_libraries_are_no_obstacle(preload: str | None) -> None:
+    assert find_program((DYNAMIC,), None, preload) == Program(DYNAMIC, (DYNAMIC,), (), DYNAMIC)
+
+
 def test_binary_that_is_no_elf_is_told(tmp_path: Path) -> None:
     path = tmp_path / "odd"
     path.write_bytes(b"\0\1\2\3" * 100)
