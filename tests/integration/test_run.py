@@ -382,6 +382,25 @@ def test_program_that_allocates_nothing_leaves_nothing(cli: Cli) -> None:
     assert cli.recordings() == []
 
 
+def test_directory_that_takes_no_file_moves_the_recording(cli: Cli, tmp_path: Path) -> None:
+    elsewhere, small = tmp_path / "elsewhere", tmp_path / "small"
+    elsewhere.mkdir()
+    small.mkdir()
+    command = shlex.join(cli.argv("run", "-o", small / "x", "cat"))
+    mount = shlex.join(["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", str(small)])
+    done = bare(
+        *("unshare", "--map-root-user", "--mount", "sh", "-c", f"{mount} && exec {command}"),
+        cwd=cli.directory,
+        env=cli.environment({"TMPDIR": str(elsewhere)}),
+        stdin=subprocess.DEVNULL,
+    )
+    path = only(list(elsewhere.iterdir()))
+    assert done.stderr.splitlines()[-2:] == [
+        f"heapglass: no recording could be made in {small}: it is in {elsewhere}",
+        f"heapglass: recorded in {path}; see: heapglass summary {path}",
+    ]
+
+
 def test_program_that_cannot_be_recorded_runs_and_it_is_said(cli: Cli) -> None:
     source = '#include <stdio.h>\nint main(void) { puts("static"); return 5; }'
     path = cli.directory / "static"

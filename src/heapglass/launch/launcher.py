@@ -74,7 +74,7 @@ def _close(session: Session, pid: int, ending: Ending) -> list[str]:
         closing, report = _prepare_closing()
         glances, troubles = closing.close_recordings(session, pid, ending)
         if glances or troubles:
-            return [*report.closing_lines(glances, pid, _working_directory()), *troubles]
+            return [*report.closing_lines(glances, pid, session, _working_directory()), *troubles]
     return ["nothing was recorded: nothing was allocated where the library could see it"]
 
 

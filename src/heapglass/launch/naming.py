@@ -53,16 +53,19 @@ def default_template(temporary: str) -> tuple[str, str]:
 
 def clear_way(template: str, *, force: bool) -> None:
     """Nothing is overwritten: LaunchError when the one file `template` names is there already,
-    unless with `force` it is a recording, which is removed."""
+    unless it is a recording, which is removed with `force`."""
     literal = _literal(template)
     if literal is None or not os.path.lexists(literal):
         return
+    if not _is_recording(literal):
+        raise LaunchError(
+            f"{literal} exists already and is no recording, so it is not replaced: "
+            "use another name for --output"
+        )
     if not force:
         raise LaunchError(
             f"{literal} exists already: use --force to replace it, or another name for --output"
         )
-    if not _is_recording(literal):
-        raise LaunchError(f"{literal} is not a heapglass recording: it is not replaced")
     os.unlink(literal)
 
 
@@ -118,8 +121,12 @@ def _is_writable(directory: str) -> bool:
 
 
 def _is_recording(path: str) -> bool:
-    """A regular file, no link to one, that begins as a recording does or is empty."""
+    """A regular file, no link to one, that begins as a recording does or is empty. One that we may
+    not read is another's."""
     if os.lstat(path).st_mode & 0o170000 != 0o100000:
         return False
-    with open(path, "rb") as file:
-        return file.read(len(_MAGIC)) in (_MAGIC, b"")
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(_MAGIC)) in (_MAGIC, b"")
+    except PermissionError:
+        return False

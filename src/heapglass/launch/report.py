@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
+from heapglass.launch.session import Session
 from heapglass.launch.voice import short_name
 from heapglass.recording.glance import Glance
 from heapglass.recording.liveness import EXEC, RUNNING
@@ -41,20 +42,23 @@ REASON_WORDS = {
 }
 
 
-def closing_lines(glances: Sequence[Glance], pid: int, directory: str) -> Iterator[str]:
+def closing_lines(
+    glances: Sequence[Glance], pid: int, session: Session, directory: str
+) -> Iterator[str]:
     """For the process `pid` that was started, then for the others, as seen from `directory`."""
     main = next((g for g in reversed(glances) if g.header.pid == pid), None)
     if main is None:
         yield "the program itself was not recorded, but others that it started were"
     else:
-        yield from _main_lines(main, directory)
+        yield from _main_lines(main)
+        yield from _where_lines(main, session, directory)
     others = [g for g in glances if g is not main]
     yield from (_child_line(g, directory) for g in others[:MOST_CHILDREN])
     if len(others) > MOST_CHILDREN:
         yield f"... and {_counted(len(others) - MOST_CHILDREN, 'recording')} more"
 
 
-def _main_lines(main: Glance, directory: str) -> Iterator[str]:
+def _main_lines(main: Glance) -> Iterator[str]:
     sums = main.sums
     yield (
         f"{_who(main)} ran {format_duration(main.duration_ns)}: "
@@ -73,6 +77,12 @@ def _main_lines(main: Glance, directory: str) -> Iterator[str]:
         since = format_duration(main.header.ladder_ns)
         why = REASON_WORDS.get(main.reason, main.reason)
         yield f"recording is incomplete ({main.ladder}) from {since} on: {why}"
+
+
+def _where_lines(main: Glance, session: Session, directory: str) -> Iterator[str]:
+    if session.is_elsewhere(main.path):
+        wanted, found = session.directory, os.path.dirname(main.path)
+        yield f"no recording could be made in {wanted or 'its directory'}: it is in {found}"
     name = short_name(main.path, directory)
     yield f"recorded in {name}; see: heapglass summary {shell_word(name)}"
 

@@ -31,6 +31,10 @@ class Session(NamedTuple):
         number = self.number.to_bytes(8, "little")
         return {path for path in places if number in _first_page(path)}
 
+    def is_elsewhere(self, path: str) -> bool:
+        """Whether `path`, a candidate, is not where it was to be."""
+        return os.path.realpath(os.path.dirname(path)) != os.path.realpath(self.directory)
+
     def _look(self, directory: str, template: str) -> Iterator[str]:
         try:
             with os.scandir(directory) as entries:

@@ -121,10 +121,34 @@ def test_force_replaces_nothing_else(tmp_path: Path) -> None:
     dangling.symlink_to("nowhere")
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
-    for path in (precious, link, dangling, fifo):
-        with pytest.raises(LaunchError, match="is not replaced"):
+    for path in (precious, link, dangling, fifo, "/dev/null"):
+        with pytest.raises(
+            LaunchError, match="is no recording, so it is not replaced: use another"
+        ):
             naming.clear_way(str(path), force=True)
         assert os.path.lexists(path)
+
+
+def test_force_is_not_advised_where_it_would_not_help(tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_bytes(b"heapgls? no")
+    for path in (precious, "/dev/null"):
+        with pytest.raises(LaunchError, match="exists already and is no recording") as caught:
+            naming.clear_way(str(path), force=False)
+        assert "--force" not in str(caught.value)
+
+
+def test_file_that_may_not_be_read_is_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "x").write_bytes(MAGIC)
+    monkeypatch.setattr("builtins.open", _refuse)  # root may read anything
+    with pytest.raises(LaunchError, match="is no recording"):
+        naming.clear_way(str(tmp_path / "x"), force=True)
+
+
+def _refuse(*_: object, **__: object) -> None:
+    raise PermissionError
 
 
 def test_placeholders_leave_nothing_to_clear(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from heapglass.launch.report import LOSS_WORDS, MOST_CHILDREN, REASON_WORDS, closing_lines
+from heapglass.launch.session import Session
 from heapglass.model.process import LossKind
 from heapglass.recording import schema
 from heapglass.recording.glance import Glance, glance
@@ -20,8 +21,13 @@ def pid() -> int:
     return process.pid
 
 
-def lines(glances: list[Glance], pid: int, directory: Path) -> list[str]:
-    return list(closing_lines(glances, pid, str(directory)))
+def lines(
+    glances: list[Glance], pid: int, directory: Path, wanted: Path | None = None
+) -> list[str]:
+    """As seen from `directory`, in a run whose recordings were to go to `wanted`."""
+    where = str(wanted or Path(glances[0].path).parent)
+    session = Session(1, f"{where}/%e.%p.heapglass", where, str(directory), 0.0)
+    return list(closing_lines(glances, pid, session, str(directory)))
 
 
 def test_every_loss_and_reason_has_words() -> None:
@@ -88,6 +94,20 @@ def test_thousands_of_children_do_not_flood_the_terminal(pid: int, tmp_path: Pat
 def test_recording_elsewhere_keeps_its_whole_path(pid: int, tmp_path: Path) -> None:
     main = glance(write_recording(tmp_path / "m", pid=pid))
     assert lines([main], pid, tmp_path / "other")[-1].startswith(f"recorded in {tmp_path}/m; ")
+
+
+def test_recording_that_is_not_where_it_was_to_be_is_told(pid: int, tmp_path: Path) -> None:
+    main = glance(write_recording(tmp_path / "m", pid=pid))
+    assert lines([main], pid, tmp_path, Path("/proc"))[-2:] == [
+        f"no recording could be made in /proc: it is in {tmp_path}",
+        "recorded in m; see: heapglass summary m",
+    ]
+
+
+def test_other_name_of_the_same_directory_is_not_told(pid: int, tmp_path: Path) -> None:
+    main = glance(write_recording(tmp_path / "m", pid=pid))
+    assert len(lines([main], pid, tmp_path, tmp_path / "..")) == 3
+    assert len(lines([main], pid, tmp_path, tmp_path / ".")) == 2
 
 
 def test_name_can_be_pasted_into_a_shell(pid: int, tmp_path: Path) -> None:
