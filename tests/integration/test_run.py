@@ -382,6 +382,21 @@ def test_program_that_allocates_nothing_leaves_nothing(cli: Cli) -> None:
     assert cli.recordings() == []
 
 
+def test_recording_that_cannot_be_made_is_not_taken_for_no_allocations(cli: Cli) -> None:
+    command = shlex.join(cli.argv("run", "cat"))
+    done = bare(
+        *("bash", "-c", f"ulimit -f 10; exec {command}"),
+        cwd=cli.directory,
+        env=cli.environment(),
+        input="through\n",
+    )
+    assert (done.returncode, done.stdout) == (0, "through\n")
+    assert "this process is not recorded\n" in done.stderr
+    assert done.stderr.splitlines()[-1] == (
+        "heapglass: nothing was recorded: no allocation was seen, or no recording could be made"
+    )
+
+
 def test_directory_that_takes_no_file_moves_the_recording(cli: Cli, tmp_path: Path) -> None:
     elsewhere, small = tmp_path / "elsewhere", tmp_path / "small"
     elsewhere.mkdir()
@@ -410,7 +425,7 @@ def test_program_that_cannot_be_recorded_runs_and_it_is_said(cli: Cli) -> None:
     assert done.stderr == (
         "heapglass: ./static is statically linked: nothing in it can be seen; "
         "its dynamically linked children will be\n"
-        "heapglass: nothing was recorded: nothing was allocated where the library could see it\n"
+        "heapglass: nothing was recorded: no allocation was seen, or no recording could be made\n"
     )
 
 

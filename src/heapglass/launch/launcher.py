@@ -75,7 +75,8 @@ def _close(session: Session, pid: int, ending: Ending) -> list[str]:
         glances, troubles = closing.close_recordings(session, pid, ending)
         if glances or troubles:
             return [*report.closing_lines(glances, pid, session, _working_directory()), *troubles]
-    return ["nothing was recorded: nothing was allocated where the library could see it"]
+    # Which of the two, the library alone knows: where it could not, it said so on stderr.
+    return ["nothing was recorded: no allocation was seen, or no recording could be made"]
 
 
 def _prepare_closing() -> tuple[ModuleType, ModuleType]:
