@@ -137,6 +137,13 @@ def test_broken_pipe_ends_the_program(cli: Cli) -> None:
     assert done.stdout == f"y\n{128 + signal.SIGPIPE}\n"
 
 
+def test_broken_pipe_can_be_ignored_as_documented(cli: Cli) -> None:
+    """That we were started so is lost; env, between us and the program, does it again."""
+    argv = ("env", "--ignore-signal=PIPE", "grep", "SigIgn", "/proc/self/status")
+    done = cli("run", "-q", *argv)
+    assert int(done.stdout.split()[1], 16) & 1 << signal.SIGPIPE - 1
+
+
 def test_descriptors_are_as_without_us(cli: Cli) -> None:
     code = "import os; print(sorted(os.listdir('/proc/self/fd')))"
     argv = (sys.executable, "-S", "-c", code)

@@ -84,7 +84,8 @@ exit status:
 
 signals:
   What is sent to heapglass is handed on to COMMAND. Keys such as ^C and ^Z
-  reach COMMAND as they do without heapglass.
+  reach COMMAND as they do without heapglass. SIGPIPE and SIGXFSZ are at their
+  defaults in COMMAND, even if they were ignored; env(1) can ignore them again.
 
 environment:
   HEAPGLASS_OUT, HEAPGLASS_QUIET, HEAPGLASS_DEPTH, HEAPGLASS_FOLLOW,

@@ -1,7 +1,7 @@
 """The recorded process: started as if by the shell, waited for, signals handed on.
 
 The launcher must not be felt. The program keeps its terminal, process group, signal mask and
-dispositions; what is sent to the launcher alone reaches it.
+dispositions, but for two (see `_restore_signals`); what is sent to the launcher alone reaches it.
 """
 
 from __future__ import annotations
@@ -131,8 +131,10 @@ def _fork() -> int:
 def _restore_signals(mask: set[int], *, ignores_children: bool) -> None:
     """Undo, in the child, what the interpreter did to signals at its start, and what we did since.
 
-    What SIGPIPE and SIGXFSZ were before, the interpreter does not tell: a program that would have
-    inherited them ignored gets the default.
+    What SIGPIPE and SIGXFSZ were before, nobody can tell: the interpreter sets both before it runs
+    any code of ours, and that the parent ignores them does not mean that we inherited it (Python's
+    subprocess, systemd's IgnoreSIGPIPE=no). A program that would have had them ignored gets the
+    default.
     """
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
