@@ -181,11 +181,19 @@ static HG_NOINLINE const struct hg_code *add(const struct hg_object *object) {
 
 /* ---- asking the loader ----------------------------------------------------------------------- */
 
-/* The mapped ELF header's program headers if they agree with the loader, else only the range. */
+/* The program, if that is what lies at `start`. Where there are gaps between its segments the loader
+ * gives one segment at a time, because other objects may be mapped in between. */
+static bool open_program(uintptr_t start, uintptr_t bias, struct hg_image *image) {
+    return hg_image_of_program(image) && image->bias == bias &&
+           start - image->start < image->end - image->start;
+}
+
+/* Program headers if they agree with the loader, those behind the mapped ELF header or the program's;
+ * else only the range. */
 static void open_image(struct hg_object *object, uintptr_t start, uintptr_t end, uintptr_t bias) {
     struct hg_image *image = &object->image;
     bool agrees = hg_image_open(start, image) && image->bias == bias && image->end <= end;
-    if (!agrees) agrees = hg_image_of_program(image) && image->start == start;
+    if (!agrees) agrees = open_program(start, bias, image);
     if (!agrees) *image = (struct hg_image){.bias = bias};
     image->start = start;
     image->end = end;

@@ -9,7 +9,7 @@ import pytest
 from harness.bench import Bench
 from harness.counters import by_name, rows
 from harness.names import site_name
-from harness.programs import program
+from harness.programs import compiled, program
 from harness.running import under_heapglass
 from heapglass.model import HeapSource, Pseudo
 from heapglass.recording.file import RecordingFile
@@ -36,12 +36,34 @@ def stack_by_size(source: HeapSource) -> dict[int, list[str]]:
     return {row.counters["bytes"]: row.names for row in rows(source) if site_name(row.names)}
 
 
-def test_every_frame_of_known_chains(bench: Bench) -> None:
-    stacks = stack_by_size(bench.compare(program("chains").argv()).recording)
+def assert_known_chains(recording: HeapSource) -> None:
+    stacks = stack_by_size(recording)
     for size, chain in CHAINS.items():
         assert stacks[size][: len(chain)] == chain
         assert stacks[size][len(chain)] == "main"
         assert stacks[size][-1] == "_start"
+
+
+def test_every_frame_of_known_chains(bench: Bench) -> None:
+    assert_known_chains(bench.compare(program("chains").argv()).recording)
+
+
+@pytest.mark.parametrize("position", ["-pie", "-no-pie"])
+@pytest.mark.parametrize(
+    "layout",
+    [
+        "-z,max-page-size=0x200000",
+        "--section-start=.data=0x900000",
+        "--section-start=.text=0x900000",
+    ],
+)
+def test_a_program_with_gaps_between_its_segments(bench: Bench, layout: str, position: str) -> None:
+    chains = program("chains")
+    binary = compiled(chains.source, *chains.build, position, f"-Wl,{layout}")
+    recording = bench.compare([binary]).recording
+    assert_known_chains(recording)
+    assert recording.losses.items == ()
+    assert {module.path for module in recording.modules if module.is_main} == {binary}
 
 
 def test_a_signal_frame_is_walked_through(bench: Bench) -> None:
