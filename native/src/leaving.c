@@ -1,5 +1,6 @@
 /* exec and _exit: the ways out of a program that run no exit handler. They only leave a note in
- * the recording; the call itself goes on to libc, whatever it finds there. */
+ * the recording; the call itself goes on to the next function of its name, libc's or another preloaded
+ * library's. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -11,27 +12,39 @@
 #include "lifecycle.h"
 #include "sys.h"
 
-extern char **environ;
-
 /* Looked up once, early: dlsym takes the loader's lock, which a forked child may find taken. */
 static struct {
+    int (*execv)(const char *, char *const[]);
     int (*execve)(const char *, char *const[], char *const[]);
+    int (*execvp)(const char *, char *const[]);
     int (*execvpe)(const char *, char *const[], char *const[]);
+    int (*execveat)(int, const char *, char *const[], char *const[], int);
     int (*fexecve)(int, char *const[], char *const[]);
+    void (*_Exit)(int);
     void (*_exit)(int);
-} g_libc;
+} g_next;
+
+#define LOOK_UP(name) g_next.name = (__typeof__(g_next.name))dlsym(RTLD_NEXT, #name)
+
+/* Since glibc 2.35, and execveat since 2.34: where this is, so is that. Where it is not, to look for it
+ * early would be to allocate, as dlsym does when it finds nothing. */
+extern int find_object(void *, void *) __asm__("_dl_find_object") __attribute__((weak));
 
 __attribute__((constructor)) static void resolve(void) {
-    if (g_libc._exit) return;
-    g_libc.execve = (int (*)(const char *, char *const[], char *const[]))dlsym(RTLD_NEXT, "execve");
-    g_libc.execvpe =
-        (int (*)(const char *, char *const[], char *const[]))dlsym(RTLD_NEXT, "execvpe");
-    g_libc.fexecve = (int (*)(int, char *const[], char *const[]))dlsym(RTLD_NEXT, "fexecve");
-    g_libc._exit = (void (*)(int))dlsym(RTLD_NEXT, "_exit");
+    if (g_next._exit) return;
+    LOOK_UP(execv);
+    LOOK_UP(execve);
+    LOOK_UP(execvp);
+    LOOK_UP(execvpe);
+    if (find_object) LOOK_UP(execveat);
+    LOOK_UP(fexecve);
+    LOOK_UP(_Exit);
+    LOOK_UP(_exit);
 }
 
 /* `call`, which returns only when it fails, between its two notes. */
 #define NOTED(call)             \
+    resolve();                  \
     hg_lifecycle_execing();     \
     int result = (call);        \
     int error = errno;          \
@@ -39,27 +52,34 @@ __attribute__((constructor)) static void resolve(void) {
     errno = error;              \
     return result
 
+HG_EXPORT int execv(const char *path, char *const argv[]) { NOTED(g_next.execv(path, argv)); }
+
 HG_EXPORT int execve(const char *path, char *const argv[], char *const envp[]) {
-    resolve();
-    NOTED(g_libc.execve(path, argv, envp));
+    NOTED(g_next.execve(path, argv, envp));
 }
 
+HG_EXPORT int execvp(const char *file, char *const argv[]) { NOTED(g_next.execvp(file, argv)); }
+
 HG_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[]) {
-    resolve();
-    NOTED(g_libc.execvpe(file, argv, envp));
+    NOTED(g_next.execvpe(file, argv, envp));
+}
+
+HG_EXPORT int execveat(int fd, const char *path, char *const argv[], char *const envp[],
+                       int flags) {
+    if (!g_next.execveat) LOOK_UP(execveat); /* glibc 2.34, or the program found ours by itself */
+    if (!g_next.execveat) {
+        errno = ENOSYS;
+        return -1;
+    }
+    NOTED(g_next.execveat(fd, path, argv, envp, flags));
 }
 
 HG_EXPORT int fexecve(int fd, char *const argv[], char *const envp[]) {
-    resolve();
-    NOTED(g_libc.fexecve(fd, argv, envp));
+    NOTED(g_next.fexecve(fd, argv, envp));
 }
 
-HG_EXPORT int execv(const char *path, char *const argv[]) { return execve(path, argv, environ); }
-
-HG_EXPORT int execvp(const char *file, char *const argv[]) { return execvpe(file, argv, environ); }
-
 /* The listed arguments, `first` and those behind it, as an array on the stack; `then` may read on
- * behind their end; then `call`. */
+ * behind their end; then `call`, which takes that array: nothing else could be handed a list. */
 #define WITH_ARGUMENTS(first, then, call)                               \
     va_list list;                                                       \
     size_t count = 1;                                                   \
@@ -70,30 +90,30 @@ HG_EXPORT int execvp(const char *file, char *const argv[]) { return execvpe(file
     argv[0] = (char *)(first);                                          \
     va_start(list, first);                                              \
     for (size_t i = 1; i <= count; i++) argv[i] = va_arg(list, char *); \
-    char *const *envp = environ;                                        \
     then;                                                               \
     va_end(list);                                                       \
-    return call(path, argv, envp)
+    NOTED(call)
 
 HG_EXPORT int execl(const char *path, const char *arg, ...) {
-    WITH_ARGUMENTS(arg, (void)0, execve);
+    WITH_ARGUMENTS(arg, (void)0, g_next.execv(path, argv));
 }
 
-HG_EXPORT int execlp(const char *path, const char *arg, ...) {
-    WITH_ARGUMENTS(arg, (void)0, execvpe);
+HG_EXPORT int execlp(const char *file, const char *arg, ...) {
+    WITH_ARGUMENTS(arg, (void)0, g_next.execvp(file, argv));
 }
 
 HG_EXPORT int execle(const char *path, const char *arg, ...) {
-    WITH_ARGUMENTS(arg, envp = va_arg(list, char *const *), execve);
+    WITH_ARGUMENTS(arg, char *const *envp = va_arg(list, char *const *),
+                   g_next.execve(path, argv, envp));
 }
 
-static _Noreturn void leave(int status) {
+static _Noreturn void leave(int status, void (**next)(int)) {
     hg_lifecycle_exiting(status);
     resolve();
-    g_libc._exit(status);
+    (*next)(status);
     for (;;) hg_sys_exit(status);
 }
 
-HG_EXPORT _Noreturn void _exit(int status) { leave(status); }
+HG_EXPORT _Noreturn void _exit(int status) { leave(status, &g_next._exit); }
 
-HG_EXPORT _Noreturn void _Exit(int status) { leave(status); }
+HG_EXPORT _Noreturn void _Exit(int status) { leave(status, &g_next._Exit); }

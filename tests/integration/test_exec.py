@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from harness.bench import Bench
@@ -38,12 +40,24 @@ def test_no_follow(bench: Bench, how: str) -> None:
 
 def test_a_chain_of_execs_is_a_chain_of_recordings(bench: Bench) -> None:
     recordings = bench.compare(SPAWN.argv(("exec",))).recordings
-    assert [allocated(r) for r in recordings] == [{"site_parent": 4}] * 9
+    assert [allocated(r) for r in recordings] == [{"site_parent": 4}] * 10
     assert len({r.process.pid for r in recordings}) == 1
     states = sorted(r.process.state for r in recordings)
-    assert states == [ProcessState.EXEC] * 8 + [ProcessState.EXITED]
+    assert states == [ProcessState.EXEC] * 9 + [ProcessState.EXITED]
     for recording in recordings:
         assert contradictions(recording) == []
+
+
+def test_another_library_may_see_each_exec(bench: Bench) -> None:
+    """By its own name; one with a list of arguments as one with an array."""
+    setting = under_heapglass()
+    setting = replace(setting, preload=[*setting.preload, program("leaving_library").path()])
+    run = bench.record(SPAWN.argv(("exec",)), setting)
+    lines = run.outcome.stdout.decode().splitlines()
+    seen = [line.removeprefix("leaves by ") for line in lines if line.startswith("leaves")]
+    arrays = ["execvpe", "execvp", "execve", "execv"]
+    assert seen == ["execveat", "fexecve", "execve", "execvp", "execv", *arrays]
+    assert len(run.recordings) == 10
 
 
 def test_an_exec_chain_is_not_followed_when_told_so(bench: Bench) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ SEEN = {
     "last_thread": 5,
     "exit_in_handler": 6,
     "_exit": 7,
+    "_Exit": 9,
 }
 
 
@@ -26,6 +28,14 @@ SEEN = {
 def test_an_exit_is_recorded_with_its_status(bench: Bench, how: str, status: int) -> None:
     process = bench.compare(program("exits").argv((how,))).recording.process
     assert (process.state, process.exit_status) == (ProcessState.EXITED, status)
+
+
+@pytest.mark.parametrize("how", ["_exit", "_Exit"])
+def test_another_library_may_see_the_exit(bench: Bench, how: str) -> None:
+    setting = under_heapglass()
+    setting = replace(setting, preload=[*setting.preload, program("leaving_library").path()])
+    run = bench.compare(program("exits").argv((how,)), setting)
+    assert run.outcome.stdout.splitlines()[-1] == f"leaves by {how}".encode()
 
 
 @pytest.mark.parametrize("how", ["abort", "segv", "kill"])

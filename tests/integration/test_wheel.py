@@ -30,8 +30,8 @@ OPERATORS = {
     for tag in ("", "RKSt9nothrow_t")
 } | {f"_Z{what}m{align}" for what in ("dlPv", "daPv") for align in ("", "St11align_val_t")}
 WAYS_OUT = {
-    *("execl", "execle", "execlp", "execv", "execve", "execvp", "execvpe", "fexecve"),
-    *("_exit", "_Exit"),
+    *("execl", "execle", "execlp", "execv", "execve", "execvp", "execvpe"),
+    *("execveat", "fexecve", "_exit", "_Exit"),
 }
 # What programs written for our forerunners look up.
 FORERUNNERS = {

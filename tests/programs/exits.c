@@ -3,6 +3,7 @@
  * case: return
  * case: exit
  * case: _exit
+ * case: _Exit
  * case: quick_exit
  * case: thread_exit
  * case: last_thread
@@ -50,6 +51,7 @@ static void end(const char *how) {
     self = pthread_self();
     if (!strcmp(how, "exit")) exit(3);
     if (!strcmp(how, "_exit")) _exit(7);
+    if (!strcmp(how, "_Exit")) _Exit(9);
     if (!strcmp(how, "quick_exit")) quick_exit(8);
     if (!strcmp(how, "abort")) abort();
     if (!strcmp(how, "segv")) *g_nowhere = 1;

@@ -14,6 +14,8 @@
 #include "site.h"
 
 extern char **environ;
+/* Missing before glibc 2.34. */
+extern int execveat(int, const char *, char *const[], char *const[], int) __attribute__((weak));
 
 SITE void site_parent(void) {
     for (int i = 0; i < 4; i++) {
@@ -71,13 +73,30 @@ static void by_exec(char *self, int n) {
     case 5: execlp(self, self, "exec", count, NULL); break;
     case 6: execle(self, self, "exec", count, NULL, environ); break;
     case 7: fexecve(open(self, O_RDONLY | O_CLOEXEC), argv, environ); break;
+    case 8:
+        if (execveat) execveat(AT_FDCWD, self, argv, environ, 0);
+        else execve(self, argv, environ);
+        break;
     }
     _exit(97);
 }
 
-static void fail_to_exec(char **argv) {
+static void say_failure(const char *function, int result) {
+    say("%s gave %d, errno %d", function, result, errno);
     errno = 0;
-    say("exec gave %d, errno %d", execv("/nowhere/to/be/found", argv), errno);
+}
+
+static void fail_to_exec(char **argv) {
+    const char *path = "/nowhere/to/be/found";
+    say_failure("execv", execv(path, argv));
+    say_failure("execve", execve(path, argv, environ));
+    say_failure("execvp", execvp("no such program", argv));
+    say_failure("execvpe", execvpe("", argv, environ));
+    say_failure("execl", execl(path, path, "a", "b", NULL));
+    say_failure("execlp", execlp("/", path, NULL));
+    say_failure("execle", execle(path, path, "a", NULL, environ));
+    say_failure("fexecve", fexecve(-1, argv, environ));
+    if (execveat) say_failure("execveat", execveat(-1, "nowhere", argv, environ, 0));
     site_started(2);
 }
 
@@ -109,7 +128,7 @@ int main(int argc, char **argv) {
     if (!strcmp(how, "exec_fails")) fail_to_exec(started);
     if (!strcmp(how, "vfork_allocates")) allocate_in_vfork();
     if (!strcmp(how, "exec")) {
-        int left = argc > 2 ? atoi(argv[2]) : 8;
+        int left = argc > 2 ? atoi(argv[2]) : 9;
         say("%d to go", left);
         if (left) by_exec(argv[0], left - 1);
     }
