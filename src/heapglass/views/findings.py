@@ -39,7 +39,7 @@ from heapglass.views.caveats import (
     share_sentences,
 )
 from heapglass.views.history import describe_history
-from heapglass.views.loss_words import ADVICE
+from heapglass.views.loss_words import ADVICE, IN_NO_FILE
 
 _CUTS = {
     LossKind.STACK_NO_RULE: Pseudo.NO_RULE,
@@ -119,13 +119,26 @@ def _ladder_action(reason: str) -> str:
 
 def _loss(loss: Loss, seen: Examined) -> Finding:
     advice = ADVICE[loss.kind]
-    is_small = advice.can_be_small and loss.events < _SMALL_SHARE * seen.totals.allocations
+    cuts = [cut for cut in seen.cuts if cut.reason is _CUTS.get(loss.kind)]
+    ended = sum(cut.allocations for cut in cuts)  # of samples, what they stand for
+    touched = max(loss.events, ended)
+    is_small = advice.can_be_small and touched < _SMALL_SHARE * seen.totals.allocations
     severity = Severity.NOTE if is_small else advice.severity
     text = loss_sentence(loss.kind, loss.events)
-    cuts = [cut for cut in seen.cuts if cut.reason is _CUTS.get(loss.kind)]
     if cuts:
-        text += f" They end in {_modules(cuts)}."
-    return Finding(severity, "stacks" if loss.kind in _CUTS else "losses", text, advice.action)
+        is_exact = seen.recorder.mode == "exact"
+        they = "They" if is_exact else f"With what samples stand for, about {format_count(ended)}"
+        text += f" {they} end in {_modules(cuts)}."
+    subject = "stacks" if loss.kind in _CUTS else "losses"
+    return Finding(severity, subject, text, _action(loss.kind, cuts))
+
+
+def _action(kind: LossKind, cuts: list[Cut]) -> str:
+    action = ADVICE[kind].action
+    if kind is not LossKind.STACK_NO_RULE or all(cut.module for cut in cuts):
+        return action
+    # No way of building helps there.
+    return f"{action} {IN_NO_FILE}" if any(cut.module for cut in cuts) else IN_NO_FILE
 
 
 def _modules(cuts: list[Cut]) -> str:

@@ -14,6 +14,10 @@ _UNWIND = (
     "Build the modules named with unwind tables (-fasynchronous-unwind-tables; the default of"
     " gcc and clang on x86-64) or with -fno-omit-frame-pointer."
 )
+IN_NO_FILE = (
+    "Nothing to do about code that is in no file: a program made it while it ran (as JIT compilers"
+    " do), and stacks are known from there inwards."
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from heapglass.model import Finding, LossKind, ProcessState, Severity
+from heapglass.model import Finding, LossKind, ProcessState, Pseudo, Severity, Stack
 from heapglass.recording import schema
 from heapglass.units import Units
 from heapglass.views.doctor import build_doctor
 from heapglass.views.findings import examine, list_findings
-from heapglass.views.loss_words import ADVICE
+from heapglass.views.loss_words import ADVICE, IN_NO_FILE
 from heapglass.views.stat_rows import STATS, stat_rows
 from unit.cli.sample_heap import empty_heap, lossy_heap, running_heap, sample_heap
 from unit.fake_source import PLACE, FakeSource
@@ -55,6 +55,44 @@ def test_few_cut_stacks_are_a_note() -> None:
     heap.loss_items = {LossKind.STACK_NO_RULE: 7}
     (found,) = [f for f in about(heap, "stacks") if f.severity is Severity.NOTE]
     assert found.text.endswith("They end in app (7).")
+    assert found.action.startswith("Build the modules named")
+
+
+def test_cut_samples_count_for_what_they_stand_for() -> None:
+    """So many that they are no small part, though the samples would be."""
+    heap = FakeSource(
+        [replace(site, cut=Pseudo.NO_RULE, samples=3) for site in sample_heap().made_of]
+    )
+    heap.mode = "sampled"
+    heap.loss_items = {LossKind.STACK_NO_RULE: 3 * len(heap.made_of)}
+    allocations = int(heap.sites().allocations.sum())
+    assert 3 * len(heap.made_of) < allocations / 100
+    (found,) = about(heap, "stacks")
+    assert found.severity is Severity.WARNING
+    assert f"With what samples stand for, about {allocations:,} end in app (" in found.text
+
+
+class InNoFile(FakeSource):
+    """Some of its stacks begin in code made at run time."""
+
+    ending: tuple[int, ...] = ()
+
+    def stack(self, site: int) -> Stack:
+        stack = super().stack(site)
+        frames = tuple(frame._replace(module=-1) for frame in stack.frames)
+        return replace(stack, frames=frames) if site in self.ending else stack
+
+
+def test_nobody_is_told_to_build_code_that_is_in_no_file() -> None:
+    heap = InNoFile([replace(site, cut=Pseudo.NO_RULE) for site in sample_heap().made_of])
+    heap.loss_items = {LossKind.STACK_NO_RULE: 2_000_000}
+    sites = heap.sites().id.tolist()
+    heap.ending = tuple(sites)
+    (found,) = [f for f in about(heap, "stacks") if f.severity is Severity.WARNING]
+    assert found.action == IN_NO_FILE
+    heap.ending = tuple(sites[1:])
+    (found,) = [f for f in about(heap, "stacks") if f.severity is Severity.WARNING]
+    assert found.action == f"{ADVICE[LossKind.STACK_NO_RULE].action} {IN_NO_FILE}"
 
 
 @pytest.mark.parametrize("ladder", ["dropping", "off"])
