@@ -162,6 +162,7 @@ struct hg_module {
     uint32_t flags;         /* HG_MODULE_* */
     uint32_t reserved[5];
 };
+#define HG_MODULES 65536u   /* are kept; later ones are only counted */
 #define HG_MODULE_MAIN 1u   /* the executable */
 #define HG_MODULE_VDSO 2u   /* provided by the kernel, no file */
 #define HG_MODULE_LOADER 4u /* the dynamic loader */

@@ -6,7 +6,6 @@
 #include "recording.h"
 #include "sys.h"
 
-#define MAX_MODULES 65536u
 #define MAX_LIST_BYTES (UINT64_C(128) << 20) /* of all modules' symbols together */
 #define NAMES_BYTES (16u << 20)
 #define NAME_BYTES 4096u
@@ -47,7 +46,7 @@ static bool belongs(const struct hg_module *module, uint32_t node, uint64_t addr
 
 static uint32_t find_module(uint32_t node, uint64_t address) {
     uint32_t count = hg_load_acquire(&g_header->modules);
-    for (uint32_t i = 0; i < count && i < MAX_MODULES; i++) {
+    for (uint32_t i = 0; i < count && i < HG_MODULES; i++) {
         const struct hg_module *module = hg_recording_module(i);
         if (module && belongs(module, node, address)) return i;
     }
@@ -86,7 +85,7 @@ static bool same_text(const char *a, const char *b) {
 /* What was read for another generation of the same file, or NULL. */
 static struct known_file *find_known(const struct hg_module *module) {
     uint32_t count = hg_load_acquire(&g_header->modules);
-    for (uint32_t i = 0; i < count && i < MAX_MODULES; i++) {
+    for (uint32_t i = 0; i < count && i < HG_MODULES; i++) {
         const struct hg_module *other = hg_recording_module(i);
         if (!other || !g_functions.by_module[i] || other->file_size != module->file_size ||
             other->file_mtime_ns != module->file_mtime_ns)
@@ -115,7 +114,7 @@ static bool have_tables(void) {
         g_functions.names_used = 1;
     }
     if (!g_functions.by_module) {
-        g_functions.by_module = hg_sys_map_private(MAX_MODULES * sizeof *g_functions.by_module);
+        g_functions.by_module = hg_sys_map_private(HG_MODULES * sizeof *g_functions.by_module);
     }
     return g_functions.names && g_functions.by_module;
 }

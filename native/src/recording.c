@@ -24,7 +24,6 @@
  * takes what is used, in such pieces: a dump of the whole mapping would take seconds, all of it holes. */
 #define DUMP_PIECE (UINT64_C(1) << 20)
 #define STEPS_AFTER_CUT 16u
-#define MAX_MODULES 65536u
 
 static struct {
     /* Steps used (low half) and steps there are (high half) in one word, so that a cut at exit
@@ -125,7 +124,7 @@ static bool start_header(uint64_t capacity) {
     g_header->strings_used = 1; /* offset 0 is the empty string */
     hg_tables_start();
     return hg_table_start(&g_file.modules, HG_KIND_MODULES, 0, sizeof(struct hg_module),
-                          MAX_MODULES) &&
+                          HG_MODULES) &&
            hg_table_start(&g_file.strings, HG_KIND_STRINGS, 0, 1, 64u << 20);
 }
 

@@ -134,6 +134,7 @@ class FakeSource:
     annotations: Sequence[FakeSite] = ()
     named_moments: Sequence[Mark] = ()
     unwritten_outputs: int = 0
+    dropped_modules: int = 0
     state: ProcessState = ProcessState.EXITED
     exit_status: int | None = 0
     exit_signal: int | None = None
@@ -217,6 +218,7 @@ class FakeSource:
             *self.ladder,
             peak_error_bytes=self.peak_error_bytes,
             unwritten_outputs=self.unwritten_outputs,
+            dropped_modules=self.dropped_modules,
         )
 
     @property

@@ -57,6 +57,21 @@ static void file_size_limit(void) {
     }
 }
 
+/* Libraries loaded too often are counted all the same. */
+static void modules_beyond_the_last(void) {
+    begin_recording();
+    struct hg_module module = {.start = HG_PAGE, .end = 2 * HG_PAGE};
+    for (uint32_t i = 0; i < HG_MODULES; i++) {
+        CHECK_EQUAL(hg_recording_add_module(&module, "/lib/one.so"), i);
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        CHECK_EQUAL(hg_recording_add_module(&module, "/lib/one.so"), UINT32_MAX);
+    }
+    CHECK_EQUAL(g_header->modules, HG_MODULES + 3);
+    CHECK_EQUAL(g_header->ladder, HG_LADDER_RECORDING);
+    CHECK(!hg_recording_module(HG_MODULES));
+}
+
 static void create_with_little_memory(void *argument) {
     (void)argument;
     set_limit(RLIMIT_AS, 1 << 30);
@@ -233,6 +248,7 @@ int main(void) {
     /* The sanitizers' own shadow is larger than any limit. */
     if (!SANITIZED) RUN(address_space_limit);
     RUN(budget);
+    RUN(modules_beyond_the_last);
     RUN(first_reason_stays);
     RUN(threads_step_down);
     return 0;

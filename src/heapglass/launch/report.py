@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from heapglass.launch.session import Session
 from heapglass.launch.voice import short_name
+from heapglass.recording import schema
 from heapglass.recording.glance import Glance
 from heapglass.recording.liveness import EXEC, RUNNING
 from heapglass.text import shell_word
@@ -70,6 +71,9 @@ def _main_lines(main: Glance) -> Iterator[str]:
         yield f"sampled, once in {every}: sites are estimates; what is live counts usable bytes"
     if main.losses:
         yield "not seen, or only in part: " + ", ".join(_losses(main))
+    if main.header.modules > schema.MODULES:
+        loads = _counted(main.header.modules - schema.MODULES, "load")
+        yield f"no room to note {loads} of libraries: their code has no names"
     if main.header.output_losses:
         times = _counted(main.header.output_losses, "time")
         yield f"a text output beside the recording could not be written: {times}"

@@ -105,6 +105,7 @@ class Losses:
     usable_peak_error_bytes: int = 0  # likewise, of `Totals.usable_peak_bytes`, either way
     unwritten_outputs: int = 0  # times that a text output beside the recording was not written
     dropped_marks: int = 0  # that there was no room for
+    dropped_modules: int = 0  # likewise: frames in them have no names
 
     def events(self, kind: LossKind) -> int:
         return next((loss.events for loss in self.items if loss.kind is kind), 0)

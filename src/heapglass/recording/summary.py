@@ -95,6 +95,7 @@ def losses(image: Image) -> Losses:
         usable_peak_error_bytes=header.usable_peak_error,
         unwritten_outputs=header.output_losses,
         dropped_marks=max(0, header.marks - schema.MARKS),
+        dropped_modules=max(0, header.modules - schema.MODULES),
     )
 
 

@@ -94,6 +94,7 @@ def list_caveats(source: HeapSource, table: SiteTable, units: Units = Units.IEC)
         *source.notes,
         *ladder_sentences(losses),
         *(loss_sentence(loss.kind, loss.events) for loss in losses.items if loss.events),
+        *module_sentences(losses),
         *(part_sentences if is_part(source) else whole_sentences)(source, units),
         *budget_sentences(source.recorder, units),
         *pause_sentences(source.recorder),
@@ -107,6 +108,17 @@ def list_caveats(source: HeapSource, table: SiteTable, units: Units = Units.IEC)
 def loss_sentence(kind: LossKind, events: int) -> str:
     noun, sentence = _SENTENCES[kind]
     return sentence.format(f"{format_count(events)} {noun}{'' if events == 1 else 's'}")
+
+
+def module_sentences(losses: Losses) -> tuple[str, ...]:
+    if not losses.dropped_modules:
+        return ()
+    loads = "load" if losses.dropped_modules == 1 else "loads"
+    sentence = (
+        f"Had no room to note {format_count(losses.dropped_modules)} {loads} of libraries: their"
+        " code has no names, and stacks through one may be counted with another's."
+    )
+    return (sentence,)
 
 
 def ladder_sentences(losses: Losses) -> tuple[str, ...]:

@@ -37,13 +37,14 @@ class DoctorView:
 def build_doctor(source: HeapSource, units: Units = Units.IEC) -> DoctorView:
     seen = examine(source, source.sites(), units)
     findings = list_findings(seen)
-    is_whole = not seen.losses.items and seen.losses.ladder == "recording"
-    losses = "Nothing was lost." if is_whole else "Not everything was recorded whole."
+    losses = seen.losses
+    is_whole = losses.ladder == "recording" and not (losses.items or losses.dropped_modules)
+    whole = "Nothing was lost." if is_whole else "Not everything was recorded whole."
     return DoctorView(
         process=seen.process,
         recorder=seen.recorder,
         workings=seen.workings,
-        verdict=f"{losses} {count(findings)}",
+        verdict=f"{whole} {count(findings)}",
         findings=findings,
         stats=stat_rows(seen.totals, seen.recorder),
         rates=seen.rates,

@@ -33,6 +33,7 @@ from heapglass.views.caveats import (
     budget_sentences,
     ladder_sentences,
     loss_sentence,
+    module_sentences,
     pause_sentences,
     peak_sentences,
     sampling_sentences,
@@ -47,6 +48,7 @@ _CUTS = {
     LossKind.STACK_BAD_RULE: Pseudo.BAD_RULE,
 }
 _MODULES_NAMED = 4
+_FEWER_LOADS = "Record a shorter run, or have the program keep its libraries loaded."
 _SMALL_SHARE = 0.01
 _FEW_EVENTS = 10_000  # below, rates mean nothing and no time is lost
 _LITTLE_SPACE = 64 << 20
@@ -103,6 +105,8 @@ def _losses(seen: Examined) -> Iterator[Finding]:
         yield Finding(Severity.WARNING, "recording", sentence, _ladder_action(seen.losses.reason))
     for loss in seen.losses.items:
         yield _loss(loss, seen)
+    for sentence in module_sentences(seen.losses):
+        yield Finding(Severity.WARNING, "losses", sentence, _FEWER_LOADS)
     if not seen.losses.items and seen.losses.ladder == "recording":
         yield Finding(Severity.OK, "losses", "Every event was seen, with its whole stack.")
 

@@ -46,6 +46,13 @@ def test_program_comes_first_and_names_its_recording(pid: int, tmp_path: Path) -
     ]
 
 
+def test_libraries_without_names_are_counted(pid: int, tmp_path: Path) -> None:
+    main = glance(write_recording(tmp_path / "m", pid=pid, modules=schema.MODULES + 7))
+    assert lines([main], pid, tmp_path)[1] == (
+        "no room to note 7 loads of libraries: their code has no names"
+    )
+
+
 def test_losses_and_their_reason_are_said(pid: int, tmp_path: Path) -> None:
     losses = b"".join(n.to_bytes(8, "little") for n in [0] * 8 + [12_345, 6] + [0] * 6)
     main = glance(

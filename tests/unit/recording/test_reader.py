@@ -116,6 +116,14 @@ def test_losses(tmp_path: Path, recorder: SlowRecorder) -> None:
     assert losses.peak_error_bytes == 12
 
 
+def test_modules_beyond_the_last_that_is_kept(tmp_path: Path, recorder: SlowRecorder) -> None:
+    recorder.load(0x1000, 0x2000, b"/one.so")
+    assert _open(recorder.writer(), tmp_path).losses.dropped_modules == 0
+    recording = _open(recorder.writer(modules=schema.MODULES + 7), tmp_path)
+    assert recording.losses.dropped_modules == 7
+    assert [module.path for module in recording.modules] == ["/one.so"]
+
+
 def test_recorder(tmp_path: Path, recorder: SlowRecorder) -> None:
     recorder.threads[0].record["stats"] = [10, 20, 30, 40, 50, 60, 70, 80]
     recorder.thread(78, b"b", 0)

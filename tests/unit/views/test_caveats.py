@@ -46,6 +46,12 @@ def test_stepping_down_is_told_with_time_and_reason(reason: str) -> None:
     assert dropping.startswith("Recording is incomplete since 1.5 s, because ")
 
 
+@pytest.mark.parametrize(("loads", "words"), [(1, "1 load of"), (4464, "4,464 loads of")])
+def test_libraries_without_names_are_counted(loads: int, words: str) -> None:
+    (sentence,) = caveats(FakeSource(dropped_modules=loads))
+    assert sentence.startswith(f"Had no room to note {words} libraries: ")
+
+
 def test_estimates_are_called_so() -> None:
     (sentence,) = caveats(FakeSource(mode="sampled"))
     assert "512 KiB" in sentence

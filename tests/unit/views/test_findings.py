@@ -95,6 +95,14 @@ def test_nobody_is_told_to_build_code_that_is_in_no_file() -> None:
     assert found.action == f"{ADVICE[LossKind.STACK_NO_RULE].action} {IN_NO_FILE}"
 
 
+def test_libraries_without_names_are_a_warning() -> None:
+    heap = sample_heap()
+    heap.dropped_modules = 3
+    (found,) = [f for f in about(heap, "losses") if f.severity is Severity.WARNING]
+    assert "3 loads of libraries" in found.text
+    assert build_doctor(heap).verdict.startswith("Not everything was recorded whole. ")
+
+
 @pytest.mark.parametrize("ladder", ["dropping", "off"])
 @pytest.mark.parametrize("reason", schema.REASONS[1:])
 def test_a_step_down_is_a_warning_with_a_way_out(ladder: str, reason: str) -> None:
