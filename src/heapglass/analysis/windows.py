@@ -28,17 +28,25 @@ class WindowHeap(Between):
 
     def __init__(self, whole: HeapSource, first: Moment, last: Moment) -> None:
         self._first, self._last = at_moment(whole, first), at_moment(whole, last)
-        times_ns = moment_time_ns(whole, first), moment_time_ns(whole, last)
-        if times_ns[0] >= times_ns[1]:
+        asked_ns = moment_time_ns(whole, first), moment_time_ns(whole, last)
+        if asked_ns[0] >= asked_ns[1]:
             raise UsageError("--since must be before --until")
         absent = absent_counters(self._first) | absent_counters(self._last)
-        # The moments that were found are those that matter, not those that were asked for.
-        start, end = self._first.process.duration_ns, self._last.process.duration_ns
+        # The moments that were found are those that matter, not those that were asked for: all
+        # that the window tells of must be of the same time as its sites.
+        found_ns = self._first.process.duration_ns, self._last.process.duration_ns
+        if found_ns[0] >= found_ns[1]:
+            since, until = map(format_duration, asked_ns)
+            raise UsageError(
+                f"no two snapshots tell {since} and {until} apart: choose moments that are further"
+                " apart, or record with a shorter --snapshot"
+            )
+        start, end = map(format_duration, found_ns)
         note = (
-            f"Between {format_duration(start)} and {format_duration(end)}, where the snapshots"
-            " are: what was allocated then, and by how much live memory grew."
+            f"Between {start} and {end}, where the snapshots are: what was allocated then, and by"
+            " how much live memory grew."
         )
-        super().__init__(whole, times_ns, (note,), absent | {"peak_blocks", "peak_bytes"})
+        super().__init__(whole, found_ns, (note,), absent | {"peak_blocks", "peak_bytes"})
 
     @property
     def process(self) -> Process:

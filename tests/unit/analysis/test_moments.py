@@ -10,7 +10,7 @@ from heapglass.analysis.threads import ThreadHeap
 from heapglass.analysis.windows import WindowHeap
 from heapglass.errors import UsageError
 from heapglass.model import Mark, ProcessState
-from unit.fake_source import FakeSite, FakeSource, estimated, frame, snapshot
+from unit.fake_source import FakeBlocks, FakeSite, FakeSource, estimated, frame, snapshot
 
 _S = 10**9
 FIRST = FakeSite(
@@ -92,7 +92,7 @@ def test_marks_are_moments_of_windows() -> None:
     whole.named_moments = MARKS
     window = WindowHeap(whole, parse_moment("loaded"), parse_moment("served"))
     assert window.sites().live_bytes.tolist() == [500, 20]
-    assert [mark.name for mark in window.marks()] == ["loaded", "served"]
+    assert [mark.name for mark in window.marks()] == ["loaded", "served", "loaded"]
     with pytest.raises(UsageError, match=r"app.hg has loaded, served, done$"):
         at_moment(whole, parse_moment("load"))
 
@@ -166,6 +166,40 @@ def test_a_window_is_a_difference() -> None:
 def test_a_window_that_ends_before_it_begins() -> None:
     with pytest.raises(UsageError, match="before"):
         WindowHeap(heap(), Moment(MomentKind.TIME, 2 * _S), Moment(MomentKind.TIME, _S))
+
+
+def test_all_of_a_window_is_of_the_snapshots_that_were_found() -> None:
+    source = heap()
+    source.live = [FakeBlocks(2, 100, (_S // 2, _S, 2 * _S, 3 * _S))]
+    source.points = [(tenth * _S // 10, 0) for tenth in range(34)]
+    source.named_moments = (Mark(_S - 1, "before"), Mark(_S, "in"), Mark(2 * _S + 1, "after"))
+    window = WindowHeap(source, _time(600), _time(2400))
+    assert window.notes[0].startswith("Between 1.0 s and 2.0 s, where the snapshots are")
+    assert window.process.duration_ns == 2 * _S
+    assert window.blocks().birth_ns.tolist() == [_S, 2 * _S]
+    assert window.timeline().time_ns[[0, -1]].tolist() == [_S, 2 * _S]
+    assert [one.time_ns for one in window.snapshots()] == [_S, 2 * _S]
+    assert [mark.name for mark in window.marks()] == ["in"]
+    # The snapshot that ends a window may be later than what was asked for.
+    from_start = WindowHeap(source, _time(0), _time(1900))
+    assert [one.time_ns for one in from_start.snapshots()] == [_S, 2 * _S]
+
+
+@pytest.mark.parametrize(("since", "until"), [(2100, 2400), (0, 300), (3000, 3400), (1600, 2200)])
+def test_moments_that_no_snapshots_tell_apart_are_no_window(since: int, until: int) -> None:
+    with pytest.raises(UsageError, match=r"no two snapshots tell .* apart: choose moments"):
+        WindowHeap(heap(), _time(since), _time(until))
+
+
+def test_nor_is_one_whose_mark_is_found_after_its_end() -> None:
+    source = heap()
+    source.named_moments = (Mark(_S + _S // 10, "late"),)
+    with pytest.raises(UsageError, match=r"tell 1.1 s and 1.3 s apart"):
+        WindowHeap(source, parse_moment("late"), _time(1300))
+
+
+def _time(ms: int) -> Moment:
+    return Moment(MomentKind.TIME, ms * 10**6)
 
 
 def test_threads_are_their_shards() -> None:
