@@ -231,6 +231,20 @@ def test_search(show: Show) -> None:
     assert len(report.rows()) == 7
 
 
+def test_endless_names_are_told_apart_and_found(show: Show) -> None:
+    deep = "Deep<" + "std::map<int, int>, " * 200 + "int>"
+    sites = [
+        FakeSite((frame(f"{deep}::{name}"), frame("main")), allocations=1, peak_bytes=peak_bytes)
+        for name, peak_bytes in ((f"fill({deep})", 3 << 20), ("drain()", 1 << 20))
+    ]
+    report = show(ToldHeap(sites, told=(), remaining=()))
+    expect(report.page.locator("#flame")).to_have_attribute("data-boxes", "4")
+    report.page.get_by_role("searchbox").fill("fill")
+    expect(report.page.locator("#found")).to_have_text("75% · 3.0 MiB")
+    report.tab("Table")
+    assert report.column(5) == ["Deep<…>::fill ← main"]
+
+
 # ---- the table
 
 

@@ -13,7 +13,8 @@ from heapglass.analysis.names import elide_arguments, fold_clones, qualified_nam
 from heapglass.analysis.plumbing import Plumbing
 from heapglass.model import Frame, Pseudo
 from heapglass.text import printable
-from heapglass.views.labels import cut_text, function_text
+from heapglass.views.glyphs import UNICODE
+from heapglass.views.labels import cut_text, function_text, shorten
 
 ROOT = 0
 _LONGEST_NAME = 2000  # more than anyone reads; the rest of it would only make the page larger
@@ -21,18 +22,22 @@ _LONGEST_NAME = 2000  # more than anyone reads; the rest of it would only make t
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    name: str
+    whole_name: str  # functions are told apart by it, however long it is
     file: str  # "" when unknown
     module: str  # "" when unknown
     is_plumbing: bool = False
     is_named: bool = True  # False: the name is a place in a module, or a note of ours
 
     @property
+    def name(self) -> str:
+        return _shorten(self.whole_name)
+
+    @property
     def short_name(self) -> str:
         """Without types, parameters and template arguments."""
         if not self.is_named:
             return self.name
-        return elide_arguments(qualified_name(self.name), "…") or self.name
+        return _shorten(elide_arguments(qualified_name(self.whole_name), "…")) or self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +122,8 @@ class FrameTree:
         )
 
     def _function(self, frame: Frame) -> Function:
-        name = fold_clones(function_text(frame))
         return Function(
-            name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…",
+            fold_clones(function_text(frame)),
             printable(frame.file),
             printable(frame.module),
             self._plumbing.covers(frame),
@@ -129,6 +133,10 @@ class FrameTree:
     def _frame(self, function: Function, line: int, *, is_inlined: bool = False) -> int:
         number = self._functions.setdefault(function, len(self._functions))
         return self._frames.setdefault(FrameKey(number, line, is_inlined), len(self._frames))
+
+
+def _shorten(name: str) -> str:
+    return shorten(name, _LONGEST_NAME, UNICODE)
 
 
 def _cut_note(cut: Pseudo) -> str:

@@ -61,6 +61,23 @@ def test_plumbing_and_inlining_are_kept() -> None:
     assert [key.is_inlined for key in tree.frames] == [False, False, True, False]
 
 
-def test_endless_names_are_cut() -> None:
-    tree = FrameTree([(frame("f<" + "x" * 5000 + ">"),)], Plumbing())
-    assert len(tree.functions[0].name) == 2000
+ENDLESS = "Deep<" + "std::map<int, int>, " * 200 + "int>"
+
+
+def test_endless_names_lose_their_middle() -> None:
+    (function,) = FrameTree([(frame(f"void {ENDLESS}::add(int)"),)], Plumbing()).functions
+    assert len(function.name) == 2000
+    assert function.name.startswith("void Deep<std::map<int, int>")
+    assert function.name.endswith("int>::add(int)")
+    assert function.short_name == "Deep<…>::add"
+
+
+def test_functions_are_told_apart_by_their_whole_names() -> None:
+    names = (f"{ENDLESS}::fill()", f"{ENDLESS}::drain()", f"{ENDLESS[:-1]}, int>::fill()")
+    tree = FrameTree([(frame(name),) for name in names], Plumbing())
+    assert [one.whole_name for one in tree.functions] == list(names)
+
+
+def test_short_names_are_never_endless() -> None:
+    (function,) = FrameTree([(frame("f" * 5000),)], Plumbing()).functions
+    assert len(function.short_name) == 2000

@@ -6,9 +6,10 @@ function findMatches(heap, query) {
   if (!text) return null;
   const found = heap.strings.map((string) => string.toLowerCase().includes(text));
   const c = heap.columns;
-  const functions = Uint8Array.from(
-      c.function_name,
-      (name, f) => Number(found[name] || found[c.function_file[f]] || found[c.function_module[f]]));
+  // Of an endless name the middle is left out, but its short form has what the function is called.
+  const texts = [c.function_name, c.function_short_name, c.function_file, c.function_module];
+  const functions =
+      Uint8Array.from(c.function_name, (_, f) => Number(texts.some((column) => found[column[f]])));
   const nodes = new Uint8Array(heap.parents.length);  // here or in a caller
   for (let node = 1; node < nodes.length; node += 1)
     nodes[node] = nodes[heap.parents[node]] | functions[heap.functionOf(node)];
