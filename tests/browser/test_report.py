@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
+import pytest
 from playwright.sync_api import expect
 
 from harness.browser import Opened, open_report
@@ -215,6 +216,24 @@ def test_a_function_is_hidden_and_brought_back(show: Show) -> None:
     expect(report.detail()).to_contain_text("app::Server::run")
     chip.click()
     expect(chip).to_have_count(0)
+
+
+def test_the_deepest_stacks_are_drawn_to_their_end(show: Show) -> None:
+    frames = (frame("innermost"), *(frame(f"f{n % 2}") for n in range(9_998)), frame("main"))
+    site = FakeSite(frames, allocations=1, bytes_allocated=10, peak_bytes=10, peak_blocks=1)
+    report = show(ToldHeap([site], told=(), remaining=()))
+    extent = report.page.locator("#flame-extent")
+    # Of the root and 10,000 frames all but those are scrolled to that fit the window.
+    boxes = int(report.page.locator("#flame").get_attribute("data-boxes") or 0)
+    assert boxes > 5
+    rows = extent.evaluate("extent => extent.clientHeight") / 21
+    assert rows + boxes == pytest.approx(10_001, abs=2)
+    report.tab("Table")
+    report.page.get_by_role("button", name="In the flame graph").click()
+    expect(report.detail()).to_contain_text("innermost")
+    report.page.get_by_label("Callers").check()
+    report.flame().press("ArrowDown")
+    expect(report.detail()).to_contain_text("innermost")
 
 
 def test_search(show: Show) -> None:

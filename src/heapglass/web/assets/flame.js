@@ -43,13 +43,15 @@ class FlameGraph {
   // Where a node lies, as two shares of the root's width.
   spanOf(node) {
     if (node === 0 || !this.total) return [0, 1];
-    const parent = this.tree.parent(node);
-    let [at] = this.spanOf(parent);
-    for (const sibling of this.tree.children(parent)) {
-      if (sibling === node) break;
-      at += this.tree.value(sibling) / this.total;
+    const size = this.tree.value(node) / this.total;
+    let at = 0;
+    for (; node !== 0; node = this.tree.parent(node)) {
+      for (const sibling of this.tree.children(this.tree.parent(node))) {
+        if (sibling === node) break;
+        at += this.tree.value(sibling) / this.total;
+      }
     }
-    return [at, at + this.tree.value(node) / this.total];
+    return [at, at + size];
   }
 
   step() {
@@ -76,7 +78,7 @@ class FlameGraph {
     this.rows = [];
     this.deepest = 0;
     this.ancestors = new Set(ancestorsOf(this.tree, this.zoomed));
-    if (this.total > 0) this.paintNode(context, 0, 0, 1, 0);
+    if (this.total > 0) this.paintNodes(context);
     else this.paintNothing(context);
     this.canvas.dataset.boxes = this.rows.reduce((sum, row) => sum + (row?.length ?? 0), 0);
     // The canvas sticks to the top of what is scrolled, which is as high as all rows.
@@ -121,7 +123,14 @@ class FlameGraph {
     context.textAlign = "left";
   }
 
-  paintNode(context, node, at, size, depth) {
+  // One by one: stacks may be deeper than scripts can call.
+  paintNodes(context) {
+    const ahead = [{node: 0, at: 0, size: 1, depth: 0}];
+    while (ahead.length) ahead.push(...this.paintNode(context, ahead.pop()));
+  }
+
+  // Its box; the result are those below that are to be painted, too.
+  paintNode(context, {node, at, size, depth}) {
     const [start, end] = this.view;
     const scale = this.width / (end - start);
     const left = Math.max(0, (at - start) * scale);
@@ -130,6 +139,7 @@ class FlameGraph {
     const y = depth * ROW - this.top;
     if (y > -ROW && y < this.scroller.clientHeight)
       this.paintBox(context, node, left, right - left, y, depth);
+    const below = [];
     let next = at;
     for (const child of this.tree.children(node)) {
       const share = this.tree.value(child) / this.total;
@@ -139,9 +149,10 @@ class FlameGraph {
         this.paintRest(context, Math.max(next, start), at + size, depth + 1, scale);
         break;
       }
-      if (!isLeftOfView) this.paintNode(context, child, next, share, depth + 1);
+      if (!isLeftOfView) below.push({node: child, at: next, size: share, depth: depth + 1});
       next += share;
     }
+    return below;
   }
 
   paintBox(context, node, x, width, y, depth) {
