@@ -250,6 +250,24 @@ def test_search(show: Show) -> None:
     assert len(report.rows()) == 7
 
 
+def test_the_function_of_a_box_is_found_in_the_table(show: Show) -> None:
+    sites = [
+        FakeSite((frame(name), frame("start_call_main")), allocations=1, peak_bytes=peak_bytes)
+        for name, peak_bytes in (("call", 3 << 20), ("recall", 2 << 20), ("Call", 1 << 20))
+    ]
+    report = show(ToldHeap(sites, told=(), remaining=()))
+    canvas = report.flame()
+    for key in ("ArrowDown", "ArrowDown", "t"):
+        canvas.press(key)
+    assert report.column(0) == ["3.0 MiB"]
+    expect(report.page.locator("#found")).to_have_text("50% · 3.0 MiB")
+    expect(report.page.get_by_role("searchbox")).to_have_value('"call"')
+    report.page.get_by_role("searchbox").fill("call")
+    expect(report.page.locator("#found")).to_have_text("100% · 6.0 MiB")
+    report.page.get_by_role("searchbox").fill('"call')  # as it is being typed
+    expect(report.page.locator("#found")).to_have_text("no match")
+
+
 def test_endless_names_are_told_apart_and_found(show: Show) -> None:
     deep = "Deep<" + "std::map<int, int>, " * 200 + "int>"
     sites = [

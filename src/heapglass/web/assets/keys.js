@@ -1,7 +1,7 @@
 // The keys, as they are explained.
 
 const KEYS = [
-  ["/", "search"],
+  ["/", 'search; a function by its whole name: in "quotes"'],
   ["i", "callers instead of callees"],
   ["a", "all frames, also plumbing"],
   ["← → ↑ ↓", "move in the flame graph, the table, the timeline"],

@@ -289,7 +289,7 @@ class Report {
     const f = tree.function(flame.focused);
     if (name === "zoom") flame.choose(flame.focused);
     if (name === "hide") this.change({hidden: [...new Set([...this.state.hidden, f])], zoom: []});
-    if (name === "table") this.change({tab: "table", query: this.heap.name(f), row: null});
+    if (name === "table") this.change({tab: "table", query: queryFor(this.heap, f), row: null});
   }
 
   listen() {
