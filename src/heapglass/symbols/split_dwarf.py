@@ -15,6 +15,8 @@ from heapglass.symbols.units import unit_heads
 TOOLS = ("llvm-symbolizer", *(f"llvm-symbolizer-{version}" for version in range(25, 12, -1)))
 UNIT_SKELETON = 4
 UNITS_LOOKED_AT = 64
+# Functions that lead to thread-local variables: they have no other name than their symbol's.
+TLS_WRAPPER = "_ZTW"
 
 
 def is_split(elf: ElfFile) -> bool:
@@ -51,33 +53,62 @@ class SplitDwarf:
         wanted = [address for address in dict.fromkeys(addresses) if address not in self._known]
         if not wanted:
             return
-        options = ("--output-style=JSON", "--no-demangle", "--inlines")
-        lines = ask((self._tool, f"--obj={self._path}", *options), wanted).splitlines()
-        answers = [answer for line in lines if (answer := _parse(line)) is not None]
-        if len(answers) != len(wanted):
-            raise SymbolError("llvm-symbolizer did not answer every question")
-        for address, frames in zip(wanted, answers, strict=True):
-            self._known[address] = self._accept(frames)
+        found = dict(zip(wanted, self._ask(wanted, "linkage"), strict=True))
+        lacking = self._find_lacking([one for one in wanted if _may_lack_unit(found[one])])
+        self.missing_units += sum(not _is_wrapper(found[one]) for one in lacking)
+        for address, frames in found.items():
+            self._known[address] = () if address in lacking else _locations(frames)
 
     def find(self, address: int) -> tuple[Location, ...]:
         if address not in self._known:
             self.prepare((address,))
         return self._known[address]
 
-    def _accept(self, frames: list[dict[str, Any]]) -> tuple[Location, ...]:
-        """Without its .dwo file a unit has lines but no functions: the name would be that of the
-        symbol and the line that of a function inlined into it. Then there is no answer."""
-        if not frames or not frames[-1].get("StartLine"):
-            self.missing_units += any(frame.get("Line") for frame in frames)
-            return ()
-        return tuple(
-            Location(
-                str(frame.get("FunctionName") or ""),
-                str(frame.get("FileName") or ""),
-                int(frame.get("Line") or 0),
-            )
-            for frame in frames
+    def _find_lacking(self, addresses: list[int]) -> set[int]:
+        """Those whose .dwo file is not there: names that symbols do not have come from it alone."""
+        if not addresses:
+            return set()
+        answers = zip(addresses, self._ask(addresses, "short"), strict=True)
+        return {address for address, frames in answers if not _has_name(frames)}
+
+    def _ask(self, addresses: list[int], names: str) -> list[list[dict[str, Any]]]:
+        """The frames at each address; `linkage` names are also those of symbols, `short` ones
+        are not."""
+        options = ("--output-style=JSON", "--no-demangle", "--inlines", f"--functions={names}")
+        lines = ask((self._tool, f"--obj={self._path}", *options), addresses).splitlines()
+        answers = [answer for line in lines if (answer := _parse(line)) is not None]
+        if len(answers) != len(addresses):
+            raise SymbolError("llvm-symbolizer did not answer every question")
+        return answers
+
+
+def _may_lack_unit(frames: list[dict[str, Any]]) -> bool:
+    """Without its .dwo file a unit has lines but no functions: the name would be that of the
+    symbol and the line that of a function inlined into it. But functions that compilers make up,
+    as for global constructors and parallel loops, begin at no line either."""
+    return len(frames) == 1 and not frames[0].get("StartLine") and bool(frames[0].get("Line"))
+
+
+def _has_name(frames: list[dict[str, Any]]) -> bool:
+    return bool(frames and frames[0].get("FunctionName"))
+
+
+def _is_wrapper(frames: list[dict[str, Any]]) -> bool:
+    return str(frames[0].get("FunctionName")).startswith(TLS_WRAPPER)
+
+
+def _locations(frames: list[dict[str, Any]]) -> tuple[Location, ...]:
+    """None where no line is known, not even the first: then symbols know as much."""
+    if not any(frame.get("Line") or frame.get("StartLine") for frame in frames):
+        return ()
+    return tuple(
+        Location(
+            str(frame.get("FunctionName") or ""),
+            str(frame.get("FileName") or ""),
+            int(frame.get("Line") or 0),
         )
+        for frame in frames
+    )
 
 
 def _parse(line: str) -> list[dict[str, Any]] | None:

@@ -52,6 +52,41 @@ def test_without_the_dwo_file_the_symbol_s_name_remains(program: Path, tmp_path:
     assert str(program) in warning
 
 
+def all_calls(program: Path) -> list[int]:
+    """In all functions that were compiled from the source."""
+    names = [line.split()[-1] for line in run("nm", "--defined-only", program).splitlines()]
+    made_here = ("main", "_GLOBAL__", "_Z")
+    found = [calls_in(program, name) for name in names if name.startswith(made_here)]
+    return [address for addresses in found for address in addresses]
+
+
+def build_made_up(path: Path, *options: str) -> tuple[Path, Symbolizer]:
+    program = build("made_up.cpp", path / "made_up", "-g", "-fopenmp", "-gsplit-dwarf", *options)
+    return program, Symbolizer([module_of(program)], path / "cache")
+
+
+@pytest.mark.parametrize("options", [(), ("-O0",)])
+def test_functions_that_nobody_wrote_have_lines(options: tuple[str, ...], tmp_path: Path) -> None:
+    """They begin at no line, as functions do whose .dwo file is missing."""
+    program, symbolizer = build_made_up(tmp_path, *options)
+    found = {address: look_up(symbolizer, address) for address in all_calls(program)}
+    outermost = {frames[-1] for frames in found.values()}
+    assert {("main._omp_fn.0", 18), ("_GLOBAL__sub_I_global", 22)} <= outermost
+    assert any(frames[0] == ("Holder::Holder()", 6) for frames in found.values())
+    assert symbolizer.warnings == []
+
+
+def test_without_the_dwo_file_they_have_none(tmp_path: Path) -> None:
+    program, symbolizer = build_made_up(tmp_path)
+    (dwo,) = tmp_path.glob("*.dwo")
+    dwo.unlink()
+    assert look_up(symbolizer, calls_in(program, "_GLOBAL__sub_I_global")[0]) == [
+        ("_GLOBAL__sub_I_global", 0)
+    ]
+    (warning,) = symbolizer.warnings
+    assert ".dwo" in warning
+
+
 def test_without_its_reader_it_is_said_once(
     program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
