@@ -108,7 +108,7 @@ def _history(image: Image, kind: int) -> HistoryFill | None:
 def _place(image: Image) -> RecordingPlace:
     stored = image.file.stored_status
     return RecordingPlace(
-        length_bytes=image.file.status.st_size,
+        length_bytes=stored.st_size,
         used_bytes=image.header.used,
         stored_bytes=stored.st_blocks * 512,
         capacity_bytes=image.header.capacity,

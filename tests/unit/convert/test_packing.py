@@ -17,6 +17,7 @@ from heapglass.errors import RecordingError
 from heapglass.packfile.container import is_packed
 from heapglass.recording import open_recording
 from heapglass.symbols.naming import names_of
+from heapglass.views.doctor import build_doctor
 
 RECORDINGS = sorted((TESTS / "golden").glob("format-*/*.heapglass.gz"))
 
@@ -85,6 +86,13 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     recording = unpacked(TESTS / "golden" / "format-2" / "child.heapglass.gz", directory)
     pack(str(recording), directory / "whole", None, silent)
     return directory / "whole"
+
+
+def test_it_is_as_large_as_its_file(packed: Path) -> None:
+    """Not as what is in it, which has holes."""
+    with open_recording(packed) as source:
+        assert source.workings.place.length_bytes == packed.stat().st_size
+        assert all("sparse" not in one.text for one in build_doctor(source).findings)
 
 
 @settings(max_examples=80, deadline=None)
