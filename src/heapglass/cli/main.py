@@ -175,7 +175,7 @@ def _run_command(name: str, arguments: Sequence[str]) -> int:
     parser = Parser(name)
     parser.description = f"{command.HELP.capitalize()}."
     command.configure(parser)
-    return command.main(parser.parse_args(arguments))
+    return command.main(parser.read(arguments))
 
 
 def _discard_output() -> None:

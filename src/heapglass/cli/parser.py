@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import NoReturn
 
 from heapglass.errors import UsageError
@@ -18,6 +19,17 @@ class Parser(argparse.ArgumentParser):
             allow_abbrev=False,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
+
+    def read(self, arguments: Sequence[str]) -> argparse.Namespace:
+        """As `parse_args`, which names the words that were left over: of an option that does not
+        exist the value may have been taken for SOURCE, and SOURCE be left over in its place."""
+        args, left_over = self.parse_known_args(arguments)
+        for word in left_over:
+            if word.startswith("-"):
+                self.error(f"there is no option {word.partition('=')[0]}")
+        if left_over:
+            self.error(f"unrecognized arguments: {' '.join(left_over)}")
+        return args
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}; see '{self.prog} --help'")

@@ -39,7 +39,8 @@ def test_a_question_that_makes_no_sense(run: Run, arguments: list[str], sentence
         (["--limit", "many"], "'many' is not a number of rows"),
         (["--sort", "colour"], "invalid choice: 'colour'"),
         (["--group", "colour"], "invalid choice: 'colour'"),
-        (["--stack"], "unrecognized arguments: --stack"),
+        (["--stack"], "heapglass: there is no option --stack;"),
+        (["--stack=1", "another"], "heapglass: there is no option --stack;"),
         (["another"], "unrecognized arguments: another"),
     ],
 )
@@ -49,6 +50,13 @@ def test_an_argument_that_cannot_be_read(run: Run, arguments: list[str], sentenc
     assert sentence in errors
     assert errors.endswith("; see 'heapglass table --help'\n")
     assert errors.count("\n") == 1
+
+
+def test_an_option_that_another_command_has(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its value would be the source, and the source one word too many."""
+    assert main(["summary", "--since", "1s", "x"]) == 2
+    sentence = "heapglass: there is no option --since; see 'heapglass summary --help'\n"
+    assert capsys.readouterr() == ("", sentence)
 
 
 @pytest.mark.parametrize("command", ["summary", "table"])
