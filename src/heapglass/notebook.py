@@ -28,6 +28,7 @@ class Heap:
     def __init__(self, source: HeapSource, names: Resolver) -> None:
         self._source = source
         self._names = names
+        self._is_closed = False
 
     def __enter__(self) -> Self:
         return self
@@ -45,8 +46,11 @@ class Heap:
         close = getattr(self._source, "close", None)
         if close is not None:
             close()
+            self._is_closed = True
 
     def __repr__(self) -> str:
+        if self._is_closed:
+            return f"<heapglass.Heap {self.name}: closed>"
         totals, state = self._source.totals, self.process.state.value
         live = f"{format_size(totals.live_bytes)} in {format_count(totals.live_blocks)} blocks"
         peak = format_size(totals.peak_bytes)

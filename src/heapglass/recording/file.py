@@ -55,9 +55,16 @@ class RecordingFile:
         self._fd = -1
 
     @property
+    def _open_fd(self) -> int:
+        """The kernel's word for a descriptor that is none would tell nobody what they did."""
+        if self._fd < 0:
+            raise RecordingError(f"{self.path} cannot be read any more: it was closed")
+        return self._fd
+
+    @property
     def status(self) -> os.stat_result:
         try:
-            return os.fstat(self._fd)
+            return os.fstat(self._open_fd)
         except OSError as error:
             raise self.failed("read", error) from None
 
@@ -80,7 +87,7 @@ class RecordingFile:
 
     def _read_some(self, offset: int, length: int) -> bytes:
         try:
-            return os.pread(self._fd, length, offset)
+            return os.pread(self._open_fd, length, offset)
         except (OSError, OverflowError) as error:
             raise self.failed("read", error) from None
 
@@ -93,8 +100,8 @@ class RecordingFile:
         at, end = offset, offset + length
         while at < end:
             try:
-                start = os.lseek(self._fd, at, os.SEEK_DATA)
-                at = os.lseek(self._fd, start, os.SEEK_HOLE)
+                start = os.lseek(self._open_fd, at, os.SEEK_DATA)
+                at = os.lseek(self._open_fd, start, os.SEEK_HOLE)
             except OSError:  # ENXIO: nothing but a hole behind it
                 break
             if start < end:
@@ -103,20 +110,20 @@ class RecordingFile:
     def free_space(self) -> int:
         """Bytes that the file system has left for us."""
         try:
-            status = os.fstatvfs(self._fd)
+            status = os.fstatvfs(self._open_fd)
         except OSError as error:
             raise self.failed("read", error) from None
         return status.f_bavail * status.f_frsize
 
     def write(self, offset: int, data: bytes) -> None:
         try:
-            os.pwrite(self._fd, data, offset)
+            os.pwrite(self._open_fd, data, offset)
         except OSError as error:
             raise self.failed("written", error) from None
 
     def truncate(self, length: int) -> None:
         try:
-            os.ftruncate(self._fd, length)
+            os.ftruncate(self._open_fd, length)
         except OSError as error:
             raise self.failed("cut", error) from None
 

@@ -109,7 +109,7 @@ def test_a_file_cut_short_while_open(path: Path, writer: Writer) -> None:
 def test_a_closed_recording(path: Path, writer: Writer) -> None:
     recording = open_recording(writer.write(path))
     recording.close()
-    with pytest.raises(RecordingError, match="cannot be read"):
+    with pytest.raises(RecordingError, match="it was closed"):
         recording.sites()
 
 
