@@ -496,6 +496,26 @@ def test_sampled_sites_show_their_errors(show: Show) -> None:
     expect(report.detail()).to_contain_text("±")
 
 
+def test_estimates_fit_their_tiles(show: Show) -> None:
+    site = FakeSite(
+        (frame("f"), frame("main")), samples=1, allocations=9_000, bytes_allocated=1023 << 20
+    )
+    heap = ToldHeap([site], told=[(10**9, {2: (9_000, 1023 << 20, 9_000, 1023 << 20)})])
+    heap.remaining = [(2, 1023 << 20, 5 * 10**8)]
+    heap.mode, heap.live_unit, heap.sample_interval = "sampled", LiveUnit.USABLE, SAMPLE_BYTES
+    report = show(heap, "#at=0")
+    texts = report.page.locator(".tile b").all_inner_texts()
+    assert texts[1] == "1023 MiB ±102"
+    for width in (320, 360, 401, 521, 571, 901, 960, 1000, 1024, 1121, 1280):
+        report.page.set_viewport_size({"width": width, "height": 800})
+        too_wide = report.page.evaluate(
+            """() => [...document.querySelectorAll(".tile b")]
+                .filter((number) => number.scrollWidth > number.clientWidth)
+                .map((number) => number.textContent)"""
+        )
+        assert (width, too_wide) == (width, [])
+
+
 def test_a_killed_program_left_its_memory(show: Show) -> None:
     heap = told_heap()
     heap.state, heap.exit_status = ProcessState.KILLED, None

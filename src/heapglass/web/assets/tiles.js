@@ -45,7 +45,7 @@ class Tiles {
             onclick: () => this.onChoose(measure),
           },
           makeElement("span", {}, words.name),
-          makeElement("b", {}, formatValue(measure, value), margin),
+          makeElement("b", {}, formatValue(measure, value), makeElement("i", {}, margin)),
           makeElement("small", {title: words.note}, words.note));
     }));
   }
