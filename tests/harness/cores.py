@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import subprocess
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,24 +109,37 @@ class Waiting:
     def crash(self) -> Path:
         """The kernel's core where it writes one beside the program; else gdb's, of the same
         moment and with the same signal."""
-        if _PATTERN.read_text().strip() != "core":
-            return self._stop_and_dump()
+        if not kernel_dumps_here():
+            return self.dump_when_stopped("crash", ends_with="kill")
         self.tell("crash")
         self._process.wait(TIMEOUT_SECONDS)
         cores = sorted(self.directory.glob("core*"))
         assert len(cores) == 1, cores
         return cores[0]
 
-    def _stop_and_dump(self) -> Path:
+    def dump_when_stopped(self, command: str, *before: str, ends_with: str = "detach") -> Path:
+        """The core that gdb writes where it stops in the command: at a signal, or a breakpoint that
+        is set before."""
         core = self.directory / "core"
-        commands = ["continue", f"generate-core-file {core}", "kill"]
+        commands = [*before, "continue", f"generate-core-file {core}", ends_with]
         words = [word for command in commands for word in ("-ex", command)]
         with subprocess.Popen(
-            ["gdb", "-q", "-batch", *words, "-p", str(self.pid)], stdout=subprocess.DEVNULL
+            ["gdb", "-q", "-nx", "-batch", *words, "-p", str(self.pid)], stdout=subprocess.DEVNULL
         ) as debugger:
-            self.tell("crash")
+            while not self._is_traced() and debugger.poll() is None:
+                time.sleep(0.01)
+            self.tell(command)
             debugger.wait(TIMEOUT_SECONDS)
         return core
+
+    def _is_traced(self) -> bool:
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        return "TracerPid:\t0\n" not in status
+
+
+def kernel_dumps_here() -> bool:
+    """Whether the core of a crash is written into the directory of the program."""
+    return _PATTERN.read_text().strip() == "core"
 
 
 def waiting(directory: Path, threads: int = 0, **environment: str) -> Waiting:

@@ -71,6 +71,7 @@ class CoreFile:
         self.threads: tuple[CoreThread, ...] = ()
         self.pid = 0
         self.is_cut = False
+        self._is_kernels = False
         try:
             self._read_headers()
         except (error, IndexError, OverflowError):
@@ -78,8 +79,9 @@ class CoreFile:
 
     @property
     def signal(self) -> int:
-        """What ended the process; 0 when nothing did: someone took the core of a live one."""
-        return self.threads[0].signal if self.threads else 0
+        """What ended the process; 0 when nothing did: someone took the core of a live one. In a
+        core of gdb's is what stopped the process, SIGTRAP at a breakpoint, but it may go on."""
+        return self.threads[0].signal if self._is_kernels else 0
 
     def close(self) -> None:
         self.data.close()
@@ -114,6 +116,9 @@ class CoreFile:
         threads = list(self.threads)
         for kind, data in self._notes(offset, min(offset + size, len(self.data))):
             if kind == _NT_PRSTATUS:
+                # The kernel begins with the thread that ended the process, all others with
+                # NT_PRPSINFO.
+                self._is_kernels |= not threads and not self.pid
                 signal, tid = _PRSTATUS.unpack_from(data)
                 threads.append(CoreThread(tid, signal))
             elif kind == _NT_PRPSINFO:

@@ -1,8 +1,9 @@
 """A core as a `HeapSource`: its tables, wherever they are, as of the moment it was made.
 
 Tables in the core are of that moment, and so is the recording of a process that ended with it.
-After gcore the process goes on, and so does its recording: then what the heap in the core shows
-decides which blocks were live, and a note says that all other counters are later ones.
+After gcore, or at a breakpoint, the process goes on, and so does its recording: then what the heap
+in the core shows decides which blocks were live, and a note says that all other counters are later
+ones.
 """
 
 from __future__ import annotations

@@ -6,20 +6,24 @@ import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-_NT_PRSTATUS, _NT_FILE = 1, 0x46494C45
+_NT_PRSTATUS, _NT_PRPSINFO, _NT_FILE = 1, 3, 0x46494C45
 _PAGE = 4096
 
 
-def write_core(
+def write_core(  # noqa: PLR0913 (each is a part of a core)
     path: Path,
     memory: Mapping[int, bytes],
     *,
     left_out: Mapping[int, int] | None = None,
     files: Sequence[tuple[int, int, str]] = (),
     signal: int = 0,
+    is_gdbs: bool = False,
 ) -> Path:
-    """`left_out`: sizes of memory that was mapped but is not in the core, by address."""
-    notes = _note(_NT_PRSTATUS, struct.pack("<12xH18xI", signal, 77).ljust(336, b"\0"))
+    """`left_out`: sizes of memory that was mapped but is not in the core, by address. The kernel
+    writes of the thread first, gdb of the process."""
+    thread = _note(_NT_PRSTATUS, struct.pack("<12xH18xI", signal, 77).ljust(336, b"\0"))
+    process = _note(_NT_PRPSINFO, struct.pack("<24xI", 77).ljust(136, b"\0"))
+    notes = process + thread if is_gdbs else thread + process
     notes += _note(_NT_FILE, _files(files))
     pieces = [(at, data, len(data)) for at, data in memory.items()]
     pieces += [(at, b"", size) for at, size in (left_out or {}).items()]

@@ -32,6 +32,13 @@ def test_who_it_was(core: Path) -> None:
     assert is_core(str(core))
 
 
+def test_a_signal_that_a_debugger_was_told_of_ended_nothing(tmp_path: Path) -> None:
+    core = write_core(tmp_path / "core", {0x1000: FIRST}, signal=5, is_gdbs=True)
+    opened = CoreFile(str(core))
+    assert (opened.pid, opened.signal) == (77, 0)
+    assert [thread.signal for thread in opened.threads] == [5]
+
+
 def test_memory_is_read_across_mappings(core: Path) -> None:
     memory = CoreMemory(CoreFile(str(core)))
     assert memory.read(0x1FFE, 4) == b"aabb"
