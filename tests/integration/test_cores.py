@@ -126,10 +126,14 @@ def test_memory_of_others_in_the_heap(cli: Cli, tmp_path: Path) -> None:
         truth = running.truth()
         core = running.gcore()
         running.ask("more")
-    assert "was not walked to its end" in walk_heap(CoreMemory(CoreFile(str(core)))).troubles[0]
+    (trouble,) = walk_heap(CoreMemory(CoreFile(str(core)))).troubles
+    assert "was not walked to its end" in trouble
     found = document(cli, core, "list", "used")
     assert "cannot be compared" in found["caveats"][0]
+    assert found["caveats"][1] == trouble
     assert len(found["blocks"]) > len(truth.blocks) * 3 // 4
+    assert trouble in cli("core", core, "list", "used").stderr
+    assert trouble in " ".join(cli("core", core, "totals").stdout.split())
 
 
 def test_which_mappings_a_core_takes(tmp_path: Path) -> None:

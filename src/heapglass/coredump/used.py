@@ -53,6 +53,8 @@ def recorded_blocks(blocks: BlockTable) -> UsedTable:
 def join_heap(heap: Heap, blocks: BlockTable) -> UsedTable:
     """The recorded blocks, with the sizes of their chunks, and those that only the heap knows."""
     known, chunks = recorded_blocks(blocks), _used_chunks(heap)
+    if not len(chunks):
+        return known  # the heap was overwritten where it begins
     row = _find(chunks.address, known.address)
     sizes = np.where(row >= 0, chunks.size[row], known.size)
     extra = ~np.isin(chunks.address, known.address)

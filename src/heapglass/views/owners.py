@@ -56,7 +56,7 @@ def build_used(source: HeapSource, resolver: Resolver, plumbing: Plumbing) -> Us
         used=used,
         owners=_owners(source, resolver, plumbing, sites),
         moment_ns=core.moment_ns if core else source.process.duration_ns,
-        notes=tuple(source.notes),
+        notes=(*source.notes, *(core.heap.troubles if core and core.heap else ())),
         warnings=tuple(resolver.warnings),
     )
 
