@@ -410,10 +410,22 @@ def test_samples(cli: Cli, tmp_path: Path) -> None:
     with waiting(tmp_path, HEAPGLASS_SAMPLE="8k", HEAPGLASS_SEED="3") as running:
         truth = running.truth()
         core = running.gcore()
-    blocks = document(cli, core, "list", "used")["blocks"]
+    found = document(cli, core, "list", "used")
+    blocks = found["blocks"]
     assert {block["address"]: block["size"] for block in blocks} == {
         address: kept.usable for address, kept in truth.blocks.items()
     }
     known = [block for block in blocks if block["site"] is not None]
     assert 3 < len(known) < len(blocks)
     assert all(truth.blocks[block["address"]].asked == block["requested"] for block in known)
+    ownerless = f"no owner is known: {len(blocks) - len(known)} of {len(blocks)} have none."
+    assert found["caveats"][-1].startswith("Sampled once in about 8.0 KiB: ")
+    assert ownerless in found["caveats"][-1]
+    # A recording has no heap to be looked at.
+    totals = document(cli, running.recording, "totals")
+    assert totals["blocks"] == len(known)
+    few = f"only {len(known)} recorded blocks are known, of {len(blocks)} that are live"
+    assert few in totals["caveats"][-1]
+    assert few in " ".join(cli("core", running.recording, "totals").stdout.split())
+    assert few in cli("core", running.recording, "list", "used").stderr
+    assert few in cli("core", running.recording, "block", "0x10").stderr

@@ -138,7 +138,7 @@ def sampling_sentences(
     sentences = []
     if recorder.mode != "exact":
         sentences.append(
-            f"{_sampled_text(recorder, units)}: sites are estimates and have standard errors;"
+            f"{sampled_text(recorder, units)}: sites are estimates and have standard errors;"
             " totals are exact."
         )
     if totals.live_unit is LiveUnit.USABLE:
@@ -153,7 +153,7 @@ def sampling_sentences(
     return tuple(sentences)
 
 
-def _sampled_text(recorder: Recorder, units: Units) -> str:
+def sampled_text(recorder: Recorder, units: Units = Units.IEC) -> str:
     """At which interval, or between which two; and whether all the time."""
     ends = dict.fromkeys(sampling_intervals(recorder))
     every = " to ".join(format_size(one, units) for one in ends)
@@ -180,7 +180,7 @@ def part_sentences(source: HeapSource, units: Units) -> tuple[str, ...]:
     if source.recorder.mode == "exact":
         return ()
     sampled = (
-        f"{_sampled_text(source.recorder, units)}: sites are estimates and have standard errors,"
+        f"{sampled_text(source.recorder, units)}: sites are estimates and have standard errors,"
         " and so have totals, which are what sites add up to."
     )
     if not absent_counters(source):

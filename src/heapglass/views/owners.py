@@ -6,12 +6,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from posixpath import basename
 
+import numpy as np
+
 from heapglass.analysis.names import fold_clones, qualified_name, split_scopes
 from heapglass.analysis.plumbing import Plumbing
 from heapglass.analysis.stacks import NamedStack, find_responsible
+from heapglass.coredump.chunks import Heap
 from heapglass.coredump.source import CoreHeap
 from heapglass.coredump.used import UsedTable, recorded_blocks
 from heapglass.model import Frame, HeapSource, Thread
+from heapglass.units import format_count
+from heapglass.views.caveats import sampled_text
 from heapglass.views.labels import function_text
 from heapglass.views.naming import Resolver, name_stacks
 
@@ -56,9 +61,39 @@ def build_used(source: HeapSource, resolver: Resolver, plumbing: Plumbing) -> Us
         used=used,
         owners=_owners(source, resolver, plumbing, sites),
         moment_ns=core.moment_ns if core else source.process.duration_ns,
-        notes=(*source.notes, *(core.heap.troubles if core and core.heap else ())),
+        notes=(*source.notes, *_notes(source, core.heap if core else None, used)),
         warnings=tuple(resolver.warnings),
     )
+
+
+def _notes(source: HeapSource, heap: Heap | None, used: UsedTable) -> tuple[str, ...]:
+    """Why blocks may be missing, or their owners."""
+    troubles = heap.troubles if heap else ()
+    if source.recorder.mode == "exact":
+        return troubles
+    told = _ownerless_text(used) if heap else _unseen_text(source, used)
+    return *troubles, f"{sampled_text(source.recorder)}: {told}"
+
+
+def _ownerless_text(used: UsedTable) -> str:
+    return (
+        "the heap in the core shows all blocks, but of those that were not sampled no owner is"
+        f" known: {format_count(len(used) - _count_owned(used))} of {format_count(len(used))} have"
+        " none."
+    )
+
+
+def _unseen_text(source: HeapSource, used: UsedTable) -> str:
+    totals = source.totals
+    return (
+        f"only {format_count(_count_owned(used))} recorded blocks are known, of"
+        f" {format_count(totals.live_blocks)} that are live and hold"
+        f" {format_count(totals.usable_live_bytes)} usable bytes; 'heapglass table' has estimates."
+    )
+
+
+def _count_owned(used: UsedTable) -> int:
+    return int(np.count_nonzero(used.site >= 0))
 
 
 def _owners(
