@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import Cli
+from harness.cores import waiting
 from harness.programs import program
 
 
@@ -40,5 +41,28 @@ def test_inputs_are_kept(cli: Cli, arguments: tuple[str, ...]) -> None:
     before = [file.read_bytes() for file in files]
     done = cli(*arguments)
     assert [file.read_bytes() for file in files] == before
+    assert done.returncode == 2
+    assert "is what is read: name another file for -" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("report", "-o", "waiting.heapglass"),
+        ("report", "-o", "link"),
+        ("report", "-o", "core"),
+        ("export", "-F", "json", "-f", "-o", "waiting.heapglass"),
+        ("export", "-F", "json", "-f", "-o", "link"),
+    ],
+)
+def test_what_a_core_needs_is_kept(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    """Its tables are in the recording that it names."""
+    with waiting(tmp_path) as running:
+        running.truth()
+        running.gcore("core").rename(tmp_path / "core")
+    os.link(running.recording, tmp_path / "link")
+    before = running.recording.read_bytes()
+    done = Cli(tmp_path)(*arguments, "core")
+    assert running.recording.read_bytes() == before
     assert done.returncode == 2
     assert "is what is read: name another file for -" in done.stderr

@@ -18,7 +18,8 @@ from heapglass.cli.arguments import (
 )
 from heapglass.cli.progress import ProgressLine
 from heapglass.cli.scope import add_scope_arguments, open_scope, split_moment
-from heapglass.cli.target import spare_input
+from heapglass.cli.source import inputs_of
+from heapglass.cli.target import spare_inputs
 from heapglass.errors import UsageError
 from heapglass.export.destination import check_directory, check_file, make_directory, open_file
 from heapglass.export.extract import Extract
@@ -164,8 +165,9 @@ def _target(args: argparse.Namespace, chosen: Format) -> _Target:
     files = [path / f"{name}.{chosen.suffix}" for name in TABLES] if is_directory else [path]
     if is_directory:
         check_directory(path)
+    inputs = inputs_of(split_moment(args.source)[0])
     for file in files:
-        spare_input(file, split_moment(args.source)[0])
+        spare_inputs(file, inputs)
         check_file(file, is_forced=args.force)
     return _Target(path, is_directory)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from heapglass.cli.progress import SlowLine
 from heapglass.cli.source import add_debuginfod_option
-from heapglass.cli.target import spare_input
+from heapglass.cli.target import spare_inputs
 from heapglass.convert.packing import pack
 from heapglass.convert.redaction import Redactor
 from heapglass.coredump.core_file import is_core
@@ -79,7 +79,7 @@ def _target(args: argparse.Namespace) -> Path:
     target = Path(args.output) if args.output else source.with_name(name)
     if target.is_dir():
         raise UsageError(f"{target} is a directory: name a file in it for -o")
-    spare_input(target, args.source)
+    spare_inputs(target, [args.source])
     if target.exists() and not args.force:
         raise UsageError(f"{target} exists already: use --force to replace it")
     return target

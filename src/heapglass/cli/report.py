@@ -10,8 +10,8 @@ from pathlib import Path
 
 from heapglass.cli.arguments import add_wrapper_option, chosen_plumbing, chosen_units
 from heapglass.cli.progress import ProgressLine
-from heapglass.cli.source import add_source_argument, open_source
-from heapglass.cli.target import spare_input
+from heapglass.cli.source import add_source_argument, inputs_of, open_source
+from heapglass.cli.target import spare_inputs
 from heapglass.errors import HeapglassError
 from heapglass.text import printable
 from heapglass.units import format_size
@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     query = ReportQuery(room_for_document(), chosen_units(args), chosen_plumbing(args))
     path = Path(args.output or default_name(args.source))
-    spare_input(path, args.source)
+    spare_inputs(path, inputs_of(args.source))
     with ProgressLine() as progress:
         progress.say("reading")
         opened = open_source(args.source)

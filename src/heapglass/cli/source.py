@@ -11,6 +11,7 @@ from pathlib import Path
 from heapglass.cli.progress import SlowLine
 from heapglass.coredump import open_core
 from heapglass.coredump.core_file import is_core
+from heapglass.coredump.tables import recording_of
 from heapglass.errors import RecordingError
 from heapglass.model import Frame, FrameAddress, HeapSource
 from heapglass.recording import open_recording
@@ -63,6 +64,14 @@ def open_source(argument: str, recording: str | None = None) -> Opened:
         raise RecordingError(f"{argument} is a directory, not a recording")
     heap = open_core(argument, recording) if is_core(argument) else open_recording(path)
     return Opened(heap, _Watched(heap))
+
+
+def inputs_of(argument: str) -> tuple[str, ...]:
+    """The files that are read for a SOURCE: with a core goes the recording that has its tables."""
+    if not is_core(argument):
+        return (argument,)
+    recording = recording_of(argument)
+    return (argument, recording) if recording else (argument,)
 
 
 class _Watched:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from heapglass.errors import UsageError
 
 
-def spare_input(target: Path, source: str, option: str = "-o") -> None:
-    """UsageError when `target`, given with `option`, is `source` itself, also by another name."""
-    try:
-        is_same = target.samefile(source)
-    except (OSError, ValueError):
-        return  # one of them is not there, which others will say
-    if is_same and target.is_file():
+def spare_inputs(target: Path, inputs: Iterable[str], option: str = "-o") -> None:
+    """UsageError when `target`, given with `option`, is one of the inputs, also by another name."""
+    if any(_is_same(target, path) for path in inputs) and target.is_file():
         raise UsageError(f"{target} is what is read: name another file for {option}")
+
+
+def _is_same(target: Path, path: str) -> bool:
+    try:
+        return target.samefile(path)
+    except (OSError, ValueError):
+        return False  # one of them is not there, which others will say

@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from heapglass.coredump.memory import MissingMemory
+from heapglass.coredump.core_file import CoreFile
+from heapglass.coredump.memory import CoreMemory, MissingMemory
 from heapglass.errors import CoreError, RecordingError
 from heapglass.recording import schema
 from heapglass.recording.file import RecordingFile
@@ -20,9 +21,6 @@ from heapglass.recording.packed import open_file
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from heapglass.coredump.core_file import CoreFile
-    from heapglass.coredump.memory import CoreMemory
 
 _MAGIC = schema.MAGIC.to_bytes(8, "little")
 _DELETED = " (deleted)"
@@ -82,6 +80,12 @@ def find_tables(core: CoreFile, memory: CoreMemory, recording: str | None) -> Ta
             if _is_recording_of(place, core.pid):
                 return Tables(RecordingFile(place), place)
     raise _nothing(core, named)
+
+
+def recording_of(path: str) -> str:
+    """The recording that has the tables of the core at `path`; "" when they are in it."""
+    core = CoreFile(path)
+    return find_tables(core, CoreMemory(core), None).path
 
 
 def _dumped(core: CoreFile, memory: CoreMemory) -> DumpedTables | None:
