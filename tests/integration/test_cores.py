@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import struct
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -231,6 +232,30 @@ def test_a_recording_of_another_process_is_not_taken(cli: Cli, tmp_path: Path) -
     with waiting(tmp_path) as second:
         second.truth()
     assert cli("core", core, "totals").returncode == 1
+    done = cli("core", "--recording", second.recording, core, "totals")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert f"is the recording of process {second.pid}, not of process {running.pid}" in done.stderr
+
+
+def test_a_process_that_has_another_number_outside_of_its_container(
+    cli: Cli, tmp_path: Path
+) -> None:
+    with waiting(tmp_path, HEAPGLASS_CORE="1") as running:
+        truth = running.truth()
+        core = running.gcore()
+    _renumber(core, running.pid, 1)
+    assert document(cli, core, "totals")["caveats"] == []  # the tables in it are its own
+    found = document(cli, "--recording", running.recording, core, "totals")
+    assert found["blocks"] == len(truth.blocks)
+    assert f"of process {running.pid}, the core of process 1" in found["caveats"][0]
+
+
+def _renumber(core: Path, pid: int, number: int) -> None:
+    data = core.read_bytes()
+    start = struct.pack("<III", len("CORE") + 1, 136, 3) + b"CORE\0\0\0\0"  # NT_PRPSINFO
+    at = data.index(start) + len(start) + 24
+    assert data[at : at + 4] == pid.to_bytes(4, "little")
+    core.write_bytes(data[:at] + number.to_bytes(4, "little") + data[at + 4 :])
 
 
 def test_the_text_of_list_used(cli: Cli, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from heapglass.coredump.core_file import CoreFile
 from heapglass.coredump.memory import CoreMemory
 from heapglass.coredump.tables import find_tables
 from heapglass.coredump.used import heap_decides, join_heap, recorded_blocks
+from heapglass.errors import CoreError
 from heapglass.model import BlockTable, ProcessState
 from heapglass.recording.process import last_event
 from heapglass.recording.reader import Recording
@@ -47,6 +48,11 @@ class CoreHeap(Recording):
         tables = find_tables(self.core, self.memory, recording)
         self.recording_path = tables.path  # "": the tables are in the core
         super().__init__(tables.file)
+        if self._has_other_pid and not self._has_same_modules():
+            raise CoreError(
+                f"{self.recording_path} is the recording of process {super().process.pid}, not of"
+                f" process {self.core.pid}, whose core {path} is"
+            )
         self._later = self._read_later()
 
     @property
@@ -56,7 +62,7 @@ class CoreHeap(Recording):
     @property
     def notes(self) -> Sequence[str]:
         cut = ("The core was cut short: some memory is missing in it.",) if self.core.is_cut else ()
-        return (*cut, *self._source_notes())
+        return (*cut, *self._number_notes(), *self._source_notes())
 
     @property
     def process(self) -> Process:
@@ -136,6 +142,19 @@ class CoreHeap(Recording):
             return None
 
     @property
+    def _has_other_pid(self) -> bool:
+        """Whether core and recording name different processes; a core that was cut names none."""
+        is_beside = bool(self.recording_path)
+        return is_beside and self.core.pid not in (0, super().process.pid)
+
+    def _has_same_modules(self) -> bool:
+        """Whether most modules of the recording lie in the core where they were: the kernel places
+        them at random. From outside of a container its processes have other numbers."""
+        places = {mapping.start for mapping in self.core.files}
+        starts = [module.start for module in self.modules if module.path and not module.is_vdso]
+        return 2 * sum(start in places for start in starts) > len(starts)
+
+    @property
     def _may_be_later(self) -> bool:
         """Whether the tables are of a process that went on after the core was made."""
         return bool(self.recording_path) and not self.core.signal
@@ -153,6 +172,16 @@ class CoreHeap(Recording):
         used, is_there = heap_decides(self.heap, super().blocks(), self.moment_ns)
         has_later_events = last_event(self._image()) > self.moment_ns
         return None if is_there.all() and not has_later_events else (used, is_there)
+
+    def _number_notes(self) -> tuple[str, ...]:
+        if not self._has_other_pid:
+            return ()
+        sentence = (
+            f"{self.recording_path} is of process {super().process.pid}, the core of process"
+            f" {self.core.pid}: taken for the same one, seen from within and from outside of a"
+            " container, as its modules lie at the same addresses."
+        )
+        return (sentence,)
 
     def _source_notes(self) -> tuple[str, ...]:
         if not self._may_be_later:
