@@ -175,6 +175,29 @@ def test_what_cannot_be_answered_is_said(cli: Cli, command: str, sentence: str) 
     assert shown.strip() == sentence
 
 
+def test_what_is_no_address_is_said(cli: Cli) -> None:
+    shown = debug(cli, ["heapglass block nosuch"], program("cores").path())
+    assert shown.strip() == "'nosuch' is no address: No symbol \"nosuch\" in current context."
+
+
+def test_arrays_and_functions_are_where_they_begin(cli: Cli, tmp_path: Path) -> None:
+    """As for gdb's own command x."""
+    commands = [
+        "heapglass hexdump blocks 1",
+        "heapglass hexdump &blocks 1",
+        "heapglass hexdump main 1",
+        "heapglass hexdump &main 1",
+        "heapglass hexdump blocks[0] 1",
+    ]
+    with waiting(tmp_path) as running:
+        running.truth()
+        shown = debug(cli, commands, "-p", str(running.pid))
+    array, its_address, function, its_address_too = re.findall(r"^.*\|$", shown, re.MULTILINE)
+    assert array == its_address
+    assert function == its_address_too
+    assert shown.splitlines()[-1].startswith("'blocks[0]' is no address: ")
+
+
 def test_a_process_without_heapglass(cli: Cli) -> None:
     with subprocess.Popen(["sleep", "60"]) as sleeper:
         try:

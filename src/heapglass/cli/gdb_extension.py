@@ -327,7 +327,14 @@ class Hexdump(_Command):
 
 
 def _evaluate(expression: str) -> int:
-    return int(gdb.parse_and_eval(expression)) % (1 << 64)
+    """Arrays and functions stand for where they begin, as for gdb's own command x."""
+    try:
+        value = gdb.parse_and_eval(expression)
+        if value.type.strip_typedefs().code in (gdb.TYPE_CODE_ARRAY, gdb.TYPE_CODE_FUNC):
+            value = value.address
+        return int(value) % (1 << 64)
+    except (gdb.error, TypeError) as problem:  # TypeError: an array that is nowhere in memory
+        raise gdb.GdbError(f"'{expression}' is no address: {problem}") from None
 
 
 def _dump(memory: LiveMemory | CoreMemory, address: int, lines: int) -> list[str]:
