@@ -198,6 +198,17 @@ def test_arrays_and_functions_are_where_they_begin(cli: Cli, tmp_path: Path) -> 
     assert shown.splitlines()[-1].startswith("'blocks[0]' is no address: ")
 
 
+def test_each_sentence_has_a_line(cli: Cli, tmp_path: Path) -> None:
+    with waiting(tmp_path, HEAPGLASS_SAMPLE="8k") as running:
+        running.truth()
+        core = running.gcore()
+    executable = Path(program("cores").path())
+    shown = debug(cli, [f"heapglass blocks {executable.name} site_large"], executable, core)
+    assert "\n! The tables are not in the core" in shown
+    assert "\n! Sampled once in about 8.0 KiB" in shown
+    assert "heapglass: " not in shown
+
+
 def test_a_process_without_heapglass(cli: Cli) -> None:
     with subprocess.Popen(["sleep", "60"]) as sleeper:
         try:

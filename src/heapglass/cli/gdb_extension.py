@@ -150,10 +150,11 @@ def _ask(*arguments: str) -> None:
         capture_output=True,
         check=False,
     )
-    problem = done.stderr.decode(errors="replace").strip().removeprefix("heapglass: ")
+    said = done.stderr.decode(errors="replace").strip().splitlines()
+    sentences = [line.removeprefix("heapglass: ") for line in said]
     if done.returncode:
-        raise gdb.GdbError(problem or "heapglass failed")
-    _print([f"! {problem}"] if problem else [])
+        raise gdb.GdbError("\n".join(sentences) or "heapglass failed")
+    _print(f"! {sentence}" for sentence in sentences)
     gdb.write(done.stdout.decode(errors="replace"))
 
 
