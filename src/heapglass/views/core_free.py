@@ -71,8 +71,9 @@ def free_lines(view: FreeView) -> list[str]:
 
 def closing_lines(view: FreeView) -> list[str]:
     arenas = "1 arena" if view.arenas == 1 else f"{view.arenas} arenas"
+    blocks = "1 free block holds" if view.blocks == 1 else f"{view.blocks:,} free blocks hold"
     return [
-        f"{view.blocks:,} free blocks hold {view.size_bytes:#x} ({view.size_bytes:,}) bytes.",
+        f"{blocks} {view.size_bytes:#x} ({view.size_bytes:,}) bytes.",
         f"The ends of {arenas} hold {view.top_bytes:#x} ({view.top_bytes:,}) bytes.",
         *view.notes,
     ]
