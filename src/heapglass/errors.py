@@ -1,7 +1,8 @@
 """The errors a user may meet.
 
 HeapglassError            one clear sentence, an exit code, never a traceback
-├── RecordingError        a file that is no recording, is corrupt, or is of a newer version
+├── RecordingError        a recording that is corrupt, or is of a newer version
+│   └── NoRecordingError  a file that is no recording
 ├── CoreError             a file that is no core, or a core without a trace of heapglass
 ├── LogError              a text log that cannot be read, or says nothing about allocations
 ├── ExportError           the output cannot be written
@@ -21,6 +22,10 @@ class HeapglassError(Exception):
 
 class RecordingError(HeapglassError):
     """The recording cannot be read."""
+
+
+class NoRecordingError(RecordingError):
+    """The file is something else."""
 
 
 class CoreError(HeapglassError):

@@ -369,6 +369,9 @@ def test_files_that_are_no_cores(cli: Cli, tmp_path: Path) -> None:
             assert (done.returncode, done.stdout) == (1, "")
             assert done.stderr.startswith("heapglass: ")
             assert done.stderr.count("\n") == 1
+    for path in (text, Path(program("cores").path())):
+        done = cli("core", path, "totals")
+        assert done.stderr == f"heapglass: {path} is neither a core nor a recording\n"
 
 
 @pytest.mark.parametrize(

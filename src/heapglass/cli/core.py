@@ -17,9 +17,9 @@ from heapglass.cli.output import Screen, open_screen, print_json
 from heapglass.cli.source import Opened, open_source
 from heapglass.coredump.arenas import NoArenas
 from heapglass.coredump.chunks import walk_heap
-from heapglass.coredump.core_file import CoreFile
+from heapglass.coredump.core_file import CoreFile, is_core
 from heapglass.coredump.memory import CoreMemory
-from heapglass.errors import CoreError, UsageError
+from heapglass.errors import CoreError, NoRecordingError, UsageError
 from heapglass.symbols.symbolizer import Symbolizer
 from heapglass.text import printable
 from heapglass.units import format_count, format_size
@@ -94,7 +94,7 @@ def main(args: argparse.Namespace) -> int:
     if command == "free":
         _show_free(args)
         return 0
-    opened = open_source(args.source, args.recording)
+    opened = _open(args)
     if executable:
         opened = _with_executable(opened, executable)
     view = build_used(opened.heap, opened.names, chosen_plumbing(args))
@@ -105,6 +105,15 @@ def main(args: argparse.Namespace) -> int:
     else:
         _show_blocks(args, view, argument if command == "blocks" else "")
     return 0
+
+
+def _open(args: argparse.Namespace) -> Opened:
+    try:
+        return open_source(args.source, args.recording)
+    except NoRecordingError:
+        if is_core(args.source):
+            raise  # that is what was given as its recording
+        raise CoreError(f"{args.source} is neither a core nor a recording") from None
 
 
 def _split(words: list[str]) -> tuple[str, str, str]:

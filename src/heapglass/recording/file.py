@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import stat
 
-from heapglass.errors import RecordingError
+from heapglass.errors import NoRecordingError, RecordingError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class RecordingFile:
             raise self.failed("opened", error) from None
         if not stat.S_ISREG(os.fstat(self._fd).st_mode):
             self.close()
-            raise RecordingError(f"{self.path} is not a heapglass recording")
+            raise NoRecordingError(f"{self.path} is not a heapglass recording")
 
     def __enter__(self) -> Self:
         return self

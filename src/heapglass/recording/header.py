@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from heapglass.errors import RecordingError
+from heapglass.errors import NoRecordingError, RecordingError
 from heapglass.recording import schema
 
 TYPE_CHECKING = False
@@ -20,7 +20,7 @@ def read_header(file: RecordingFile) -> schema.Header:
     if not page:
         raise RecordingError(f"{file.path} is empty: nothing was recorded in it")
     if page[:8] != schema.MAGIC.to_bytes(8, "little"):
-        raise RecordingError(f"{file.path} is not a heapglass recording")
+        raise NoRecordingError(f"{file.path} is not a heapglass recording")
     if len(page) < schema.PAGE:
         raise RecordingError(
             f"{file.path} is cut short: {size} bytes are not even its header; {_AGAIN}"
