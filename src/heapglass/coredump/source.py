@@ -9,6 +9,7 @@ ones.
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import fields, replace
 from functools import cached_property
 from posixpath import basename
@@ -24,6 +25,7 @@ from heapglass.coredump.tables import find_tables
 from heapglass.coredump.used import heap_decides, join_heap, recorded_blocks
 from heapglass.errors import CoreError
 from heapglass.model import BlockTable, ProcessState
+from heapglass.recording.ledger import latest_birth_ns
 from heapglass.recording.process import last_event
 from heapglass.recording.reader import Recording
 
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from heapglass.coredump.used import UsedTable
     from heapglass.model import Process, SiteTable, Totals
 
+_CLOCK_MONOTONIC_COARSE = 6  # linux/time.h
 _LARGE = 65536  # blocks that may have a mapping of their own
 
 
@@ -120,11 +123,8 @@ class CoreHeap(Recording):
     def moment_ns(self) -> int:
         """When the core was made, since the start: what its file's date says, unless the tables
         know of something later. On another host dates are those of copies."""
-        image = self._image()
-        last = last_event(image) if not self._may_be_later else 0
-        is_here = self.recording_host in ("", os.uname().nodename)
-        dated = self.core.status.st_mtime_ns - image.header.start_wall_ns
-        return max(last, dated if is_here else 0) or last_event(image)
+        last = last_event(self._image()) if not self._may_be_later else 0
+        return max(last, self._dated_ns) or last_event(self._image())
 
     @property
     def recording_host(self) -> str:
@@ -140,6 +140,22 @@ class CoreHeap(Recording):
             return walk_heap(self.memory, blocks.address[blocks.size >= _LARGE].tolist())
         except NoArenas:
             return None
+
+    @property
+    def _dated_ns(self) -> int:
+        """The date of the core's file, since the start; 0 where it does not count."""
+        if self.recording_host not in ("", os.uname().nodename):
+            return 0
+        return max(0, self.core.status.st_mtime_ns - self._image().header.start_wall_ns)
+
+    def _is_older(self, birth_ns: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which births were before the core's date. A debugger lets the process go on right then,
+        but writing the core took a while: what is too close to tell, as births are read from a
+        coarse clock, was later."""
+        if not self._dated_ns:
+            return np.ones(len(birth_ns), np.bool_)
+        tick_ns = int(time.clock_getres(_CLOCK_MONOTONIC_COARSE) * 1e9)
+        return latest_birth_ns(birth_ns) + tick_ns <= self._dated_ns
 
     @property
     def _has_other_pid(self) -> bool:
@@ -169,7 +185,8 @@ class CoreHeap(Recording):
         core's moment, or nothing can be told from the heap."""
         if not self._may_be_later or self.heap is None or self.heap.troubles:
             return None
-        used, is_there = heap_decides(self.heap, super().blocks(), self.moment_ns)
+        blocks = super().blocks()
+        used, is_there = heap_decides(self.heap, blocks, self._is_older(blocks.birth_ns))
         has_later_events = last_event(self._image()) > self.moment_ns
         return None if is_there.all() and not has_later_events else (used, is_there)
 

@@ -62,10 +62,10 @@ def join_heap(heap: Heap, blocks: BlockTable) -> UsedTable:
 
 
 def heap_decides(
-    heap: Heap, blocks: BlockTable, moment_ns: int
+    heap: Heap, blocks: BlockTable, is_older: NDArray[np.bool_]
 ) -> tuple[UsedTable, NDArray[np.bool_]]:
-    """The heap's blocks in use, each with what the ledger says if that can be the same block; and
-    which recorded ones are among them."""
+    """The heap's blocks in use, each with what the ledger says if that can be the same block, as it
+    is older than the core; and which recorded ones are among them."""
     known, chunks = recorded_blocks(blocks), _used_chunks(heap)
     row = _find(known.address, chunks.address)
     is_same = row >= 0
@@ -73,7 +73,7 @@ def heap_decides(
     most = np.where(chunks.size >= _PAGE, _PAGE + _MOST_SLACK, _MOST_SLACK)
     is_same &= (slack >= 0) & (slack <= most)
     if len(known):
-        is_same &= known.birth_ns[row] <= moment_ns
+        is_same &= is_older[row]
     table = UsedTable(
         chunks.address,
         chunks.size,

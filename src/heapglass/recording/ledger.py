@@ -91,3 +91,10 @@ def birth_ns(code: NDArray[np.int64]) -> NDArray[np.int64]:
     mantissa = (1 << bits) + (code & ((1 << bits) - 1))
     ticks = np.where(code < 2 << bits, code, mantissa << exponent)
     return ticks << schema.TICK_SHIFT
+
+
+def latest_birth_ns(birth: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Before when each of these births was, as they are rounded down."""
+    step = np.maximum(1 << schema.TICK_SHIFT, birth >> schema.BIRTH_MANTISSA_BITS)
+    latest: NDArray[np.int64] = birth + step
+    return latest

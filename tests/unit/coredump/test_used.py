@@ -33,5 +33,14 @@ def test_a_heap_in_which_nothing_is_used() -> None:
     used = join_heap(heap, BLOCKS)
     assert used.address.tolist() == [0x1000, 0x2000]
     assert used.size.tolist() == [40, 50]
-    decided, is_there = heap_decides(heap, BLOCKS, moment_ns=9)
+    decided, is_there = heap_decides(heap, BLOCKS, np.ones(2, np.bool_))
     assert (len(decided), is_there.tolist()) == (0, [False, False])
+
+
+def test_a_block_that_is_not_older_is_another_one() -> None:
+    heap = Heap(
+        [Chunk(0x1000, 56, State.USED), Chunk(0x2000, 56, State.USED)], arenas=1, troubles=()
+    )
+    used, is_there = heap_decides(heap, BLOCKS, np.array([True, False]))
+    assert used.site.tolist() == [7, -1]
+    assert is_there.tolist() == [True, False]

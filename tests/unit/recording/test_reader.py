@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from heapglass.errors import RecordingError
 from heapglass.model import FrameAddress, LossKind, Pseudo, Stack
 from heapglass.recording import open_recording, schema
-from heapglass.recording.ledger import birth_ns
+from heapglass.recording.ledger import birth_ns, latest_birth_ns
 from heapglass.recording.writer import Writer, pack
 from recordings.oracle import At
 from recordings.slow_recorder import SlowRecorder, birth_code, ticks_of
@@ -302,6 +302,7 @@ def test_births_are_at_most_a_millionth_off(times_ns: list[int]) -> None:
     for time, found in zip(times_ns, birth_ns(codes).tolist(), strict=True):
         assert found <= time
         assert time - found < (1 << 20) + time / 10**6
+    assert np.all(np.array(times_ns) < latest_birth_ns(birth_ns(codes)))
 
 
 def test_births_of_all_magnitudes_agree_with_the_c_rule() -> None:
