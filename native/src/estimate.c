@@ -1,6 +1,7 @@
 #include "estimate.h"
 
 #include "recording.h"
+#include "sampler.h"
 #include "stacks.h"
 #include "thread.h"
 #include "weight.h"
@@ -64,10 +65,17 @@ uint64_t hg_estimate_bytes_error(const struct hg_variance *variance) {
     return root(variance->bytes);
 }
 
+static uint64_t interval(uint32_t shift) { return UINT64_C(1) << shift; }
+
 void hg_estimate_print_interval(struct hg_printer *out) {
-    uint64_t interval = hg_load(&g_header->sample_bytes);
-    hg_print_text(out, interval ? "sampled once in " : "sampled for some time");
-    if (!interval) return;
-    hg_print_decimal(out, interval);
+    struct hg_sampler_range range = hg_sampler_range();
+    /* Within a budget it begins with recording every block. */
+    bool is_in_part = hg_load(&g_header->budget_ppm);
+    hg_print_text(out, is_in_part ? "sampled in part, once in " : "sampled once in ");
+    hg_print_decimal(out, interval(range.shortest));
+    if (range.longest > range.shortest) {
+        hg_print_text(out, " to ");
+        hg_print_decimal(out, interval(range.longest));
+    }
     hg_print_text(out, " bytes");
 }

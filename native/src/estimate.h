@@ -22,7 +22,7 @@ struct hg_variance hg_estimate_of_site(uint32_t site);
 uint64_t hg_estimate_blocks_error(const struct hg_variance *variance);
 uint64_t hg_estimate_bytes_error(const struct hg_variance *variance);
 
-/* "sampled once in N bytes", or what is true of it now. */
+/* "sampled once in N bytes", or "in part, once in N to M bytes", for a recording that has samples. */
 void hg_estimate_print_interval(struct hg_printer *out);
 
 #endif

@@ -66,15 +66,15 @@ static void sort(struct hg_live_stack *stacks, uint32_t count, is_before before)
 
 /* ---- stacks ----------------------------------------------------------------------------------- */
 
-/* One site as a stack; false when there is nothing to show. */
+/* One site as a stack, its blocks in 1/HG_BLOCK_FRACTION; false when there is nothing to show. */
 static bool read_site(uint32_t site, bool is_sampled, struct hg_live_stack *out) {
     static const struct hg_site_sums none;
-    uint32_t node = hg_stacks_innermost(site);
+    uint32_t node = hg_stacks_innermost_frame(site);
     if (!node) return false;
     struct hg_site_sums now = hg_site_sums_of(site);
     const struct hg_site_sums *then = site < g_baseline.count ? &g_baseline.sums[site] : &none;
     *out = (struct hg_live_stack){
-        .node = is_sampled ? hg_stacks_node(node).parent : node,
+        .node = node,
         .allocations = (int64_t)(now.allocations - then->allocations),
         .frees = (int64_t)(now.frees - then->frees),
         .bytes = (int64_t)(now.bytes_allocated - then->bytes_allocated) -
@@ -104,6 +104,20 @@ static uint32_t merge(struct hg_live_stack *stacks, uint32_t count) {
     return kept;
 }
 
+/* The nearest whole number of blocks; more may be freed than allocated. */
+static int64_t whole_blocks(int64_t fractions) {
+    return fractions < 0 ? -(int64_t)hg_site_sums_whole_blocks(-(uint64_t)fractions)
+                         : (int64_t)hg_site_sums_whole_blocks((uint64_t)fractions);
+}
+
+/* Only when all sites of a stack are added up. */
+static void round_blocks(struct hg_live_table *table) {
+    for (uint32_t i = 0; i < table->count; i++) {
+        table->stacks[i].allocations = whole_blocks(table->stacks[i].allocations);
+        table->stacks[i].frees = whole_blocks(table->stacks[i].frees);
+    }
+}
+
 bool hg_live_table_take(struct hg_live_table *table) {
     uint32_t end = hg_site_sums_end();
     *table = (struct hg_live_table){.mapped = whole_pages(end * sizeof *table->stacks)};
@@ -117,6 +131,7 @@ bool hg_live_table_take(struct hg_live_table *table) {
     }
     table->has_errors = table->has_samples && !g_baseline.sums;
     if (table->has_samples) table->count = merge(table->stacks, table->count);
+    round_blocks(table);
     sort(table->stacks, table->count, is_larger);
     return true;
 }

@@ -4,60 +4,41 @@
 #include "mode.h"
 #include "printing.h"
 #include "site_sums.h"
+#include "sources.h"
 #include "stacks.h"
 #include "statistics.h"
 
-#define MOST_SITES 10u
+#define MOST_STACKS 10u
 #define MOST_FRAMES 8u
-
-struct leak {
-    uint32_t site;
-    uint64_t bytes, blocks;
-};
-
-struct leaks {
-    uint64_t bytes, blocks, sites;
-    uint32_t count;
-    struct leak largest[MOST_SITES]; /* first */
-};
-
-static void add(struct leaks *leaks, struct leak leak) {
-    uint32_t at = leaks->count;
-    leaks->bytes += leak.bytes;
-    leaks->blocks += leak.blocks;
-    leaks->sites++;
-    while (at && leaks->largest[at - 1].bytes < leak.bytes) at--;
-    if (at == MOST_SITES) return;
-    if (leaks->count < MOST_SITES) leaks->count++;
-    for (uint32_t i = leaks->count - 1; i > at; i--) leaks->largest[i] = leaks->largest[i - 1];
-    leaks->largest[at] = leak;
-}
-
-static struct leaks find(void) {
-    struct leaks leaks = {0};
-    for (uint32_t site = 1, end = hg_site_sums_end(); site < end; site++) {
-        struct hg_site_sums sums = hg_site_sums_of(site);
-        struct leak leak = {site, hg_site_sums_live_bytes(&sums), hg_site_sums_live_blocks(&sums)};
-        if (leak.blocks) add(&leaks, leak);
-    }
-    return leaks;
-}
 
 /* ---- lines ----------------------------------------------------------------------------------------- */
 
-static void print_amount(struct hg_printer *p, const char *what, uint64_t blocks, uint64_t bytes) {
+static void print_count(struct hg_printer *p, uint64_t count, uint64_t error, const char *noun) {
+    hg_print_decimal(p, count);
+    if (error) {
+        hg_print_text(p, " +-");
+        hg_print_decimal(p, error);
+    }
+    hg_print_char(p, ' ');
+    hg_print_text(p, noun);
+    if (count != 1) hg_print_char(p, 's');
+}
+
+/* `variance` is nothing where the numbers are exact. */
+static void print_amount(struct hg_printer *p, const char *what, uint64_t blocks, uint64_t bytes,
+                         const struct hg_variance *variance) {
     hg_print_text(p, what);
-    hg_print_decimal(p, blocks);
-    hg_print_text(p, blocks == 1 ? " block, " : " blocks, ");
-    hg_print_decimal(p, bytes);
-    hg_print_text(p, bytes == 1 ? " byte" : " bytes");
+    print_count(p, blocks, hg_estimate_blocks_error(variance), "block");
+    hg_print_text(p, ", ");
+    print_count(p, bytes, hg_estimate_bytes_error(variance), "byte");
 }
 
 static void print_totals(struct hg_printer *p) {
     struct heapglass_counts counts = hg_statistics_get().since_start;
     const struct heapglass_bytes *bytes = hg_mode_is_light() ? &counts.usable : &counts.requested;
-    print_amount(p, "# NOTE allocated ", counts.allocations, bytes->allocated);
-    print_amount(p, "; freed ", counts.deallocations, bytes->deallocated);
+    static const struct hg_variance exact;
+    print_amount(p, "# NOTE allocated ", counts.allocations, bytes->allocated, &exact);
+    print_amount(p, "; freed ", counts.deallocations, bytes->deallocated, &exact);
     hg_print_text(p, hg_mode_is_light() ? " (usable)\n" : "\n");
 }
 
@@ -78,8 +59,9 @@ static void print_frame(struct hg_printer *p, uint32_t node, uint64_t address) {
     hg_print_char(p, '\n');
 }
 
-static void print_leak(struct hg_printer *p, const struct leak *leak) {
-    print_amount(p, "# NOTE   ", leak->blocks, leak->bytes);
+static void print_leak(struct hg_printer *p, const struct hg_source *leak) {
+    print_amount(p, "# NOTE   ", hg_site_sums_whole_blocks(leak->live_blocks), leak->live,
+                 &leak->variance);
     hg_print_char(p, '\n');
     uint32_t node = hg_stacks_innermost(leak->site);
     for (uint32_t shown = 0; node && shown < MOST_FRAMES;) {
@@ -92,6 +74,30 @@ static void print_leak(struct hg_printer *p, const struct leak *leak) {
     }
 }
 
+/* What makes the numbers below less than they seem. */
+static void print_caveat(struct hg_printer *p) {
+    hg_print_text(p, "# NOTE (");
+    hg_estimate_print_interval(p);
+    hg_print_text(p, ": what leaked is estimated, standard errors stand behind +-)\n");
+}
+
+static void print_leaks(struct hg_printer *p, const struct hg_live_sources *leaks) {
+    uint64_t blocks = 0, bytes = 0;
+    struct hg_variance variance = {0};
+    for (uint32_t i = 0; i < leaks->count; i++) {
+        blocks += leaks->list[i].live_blocks;
+        bytes += leaks->list[i].live;
+        hg_estimate_add(&variance, &leaks->list[i].variance);
+    }
+    if (leaks->has_samples) print_caveat(p);
+    print_amount(p, "# NOTE leaked ", hg_site_sums_whole_blocks(blocks), bytes, &variance);
+    hg_print_text(p, ", from ");
+    print_count(p, leaks->count, 0, "stack");
+    hg_print_char(p, '\n');
+    for (uint32_t i = 0; i < leaks->count && i < MOST_STACKS; i++) print_leak(p, &leaks->list[i]);
+    if (leaks->count > MOST_STACKS) hg_print_text(p, "# NOTE   ...\n");
+}
+
 static bool send(void *to, const char *text, size_t size) {
     return hg_log_writer_text(to, text, size);
 }
@@ -100,14 +106,11 @@ static bool send(void *to, const char *text, size_t size) {
 void hg_log_notes_write(struct hg_log_writing *writing) {
     static char buffer[32768];
     struct hg_printer printer = {.buffer = buffer, .size = sizeof buffer, .send = send};
+    struct hg_live_sources leaks;
     printer.to = writing;
-    struct leaks leaks = find();
     print_totals(&printer);
-    print_amount(&printer, "# NOTE leaked ", leaks.blocks, leaks.bytes);
-    hg_print_text(&printer, ", from ");
-    hg_print_decimal(&printer, leaks.sites);
-    hg_print_text(&printer, leaks.sites == 1 ? " stack\n" : " stacks\n");
-    for (uint32_t i = 0; i < leaks.count; i++) print_leak(&printer, &leaks.largest[i]);
-    if (leaks.sites > leaks.count) hg_print_text(&printer, "# NOTE   ...\n");
+    if (hg_sources_take_live(&leaks)) print_leaks(&printer, &leaks);
+    else hg_add_shared(&g_header->output_losses, 1);
+    hg_sources_drop_live(&leaks);
     hg_print_flush(&printer);
 }

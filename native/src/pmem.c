@@ -1,8 +1,10 @@
 #include "pmem.h"
 
+#include "mode.h"
 #include "options.h"
 #include "site_sums.h"
 #include "sources.h"
+#include "stacks.h"
 #include "sys.h"
 #include "text_file.h"
 
@@ -11,7 +13,7 @@
 #define HEADER_WIDTH 62u
 #define NUMBER_WIDTH 3u
 
-/* What the log says of a site in the last snapshot. */
+/* What the log says of a site in the last snapshot; of a stack's oldest one, for all of them. */
 struct written {
     uint64_t allocated, freed;
 };
@@ -41,13 +43,21 @@ static struct written *written_of(uint32_t site) {
 struct snapshot {
     struct hg_source *sources;
     uint32_t count;
+    uint32_t merged; /* sites behind them, that they stand for, too */
     uint64_t churn;
 };
 
 static uint64_t minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
-/* A source that has live bytes, or changed. */
-static void add_source(struct snapshot *snapshot, uint32_t site) {
+static uint64_t churn_of(const struct hg_source *source) {
+    return minus(source->allocated, source->allocated_before) +
+           minus(source->freed, source->freed_before);
+}
+
+/* Shown are those that have live bytes, or changed. */
+static bool is_idle(const struct hg_source *source) { return !source->live && !churn_of(source); }
+
+static void add_site(struct snapshot *snapshot, uint32_t site) {
     struct hg_site_sums sums = hg_site_sums_of(site);
     const struct written *before = written_of(site);
     if (!sums.bytes_allocated || !before) return;
@@ -59,11 +69,22 @@ static void add_source(struct snapshot *snapshot, uint32_t site) {
         .allocated_before = before->allocated,
         .freed_before = before->freed,
     };
-    uint64_t churn =
-        minus(source.allocated, source.allocated_before) + minus(source.freed, source.freed_before);
-    if (!source.live && !churn) return;
+    /* Where there may be samples, another site of its stack may have changed. */
+    if (is_idle(&source) && !hg_mode_is_light()) return;
+    source.frame = hg_stacks_innermost_frame(site);
     snapshot->sources[snapshot->count++] = source;
-    snapshot->churn += churn;
+}
+
+static void add_sites(struct snapshot *snapshot, uint32_t end) {
+    for (uint32_t site = 1; site < end; site++) add_site(snapshot, site);
+    if (hg_mode_is_light()) {
+        uint32_t kept = hg_sources_merge(snapshot->sources, snapshot->count);
+        snapshot->merged = snapshot->count - kept;
+        snapshot->count = kept;
+    }
+    hg_sources_sort(snapshot->sources, snapshot->count);
+    for (uint32_t i = 0; i < snapshot->count; i++)
+        snapshot->churn += churn_of(&snapshot->sources[i]);
 }
 
 static void print_pair(struct hg_printer *printer, const char *name, uint64_t now,
@@ -75,6 +96,7 @@ static void print_pair(struct hg_printer *printer, const char *name, uint64_t no
 }
 
 static void print_source(struct hg_printer *printer, const struct hg_source *source) {
+    if (is_idle(source)) return;
     hg_print_char(printer, '{');
     hg_print_hex_padded(printer, hg_sources_hash(source->site), 16, '0');
     hg_print_text(printer, "} live:");
@@ -115,10 +137,13 @@ static void print_snapshot(struct hg_printer *printer, void *context) {
 
 /* What is in the log now is what the next snapshot is compared with. */
 static void remember(const struct snapshot *snapshot) {
-    for (uint32_t i = 0; i < snapshot->count; i++) {
+    for (uint32_t i = 0; i < snapshot->count + snapshot->merged; i++) {
         const struct hg_source *source = &snapshot->sources[i];
+        bool is_merged = i >= snapshot->count;
         struct written *written = written_of(source->site);
-        if (written) *written = (struct written){source->allocated, source->freed};
+        if (!written) continue;
+        written->allocated = is_merged ? 0 : source->allocated;
+        written->freed = is_merged ? 0 : source->freed;
     }
     g_pmem.snapshots++;
 }
@@ -132,8 +157,7 @@ uint64_t hg_pmem_append(void) {
         hg_add_shared(&g_header->output_losses, 1);
         return 0;
     }
-    for (uint32_t site = 1; site < end; site++) add_source(&snapshot, site);
-    hg_sources_sort(snapshot.sources, snapshot.count);
+    add_sites(&snapshot, end);
     bool is_whole = snapshot.churn && hg_text_file_append(&g_pmem.file, print_snapshot, &snapshot);
     if (is_whole) remember(&snapshot);
     hg_sys_unmap(snapshot.sources, bytes);

@@ -10,6 +10,7 @@
 #include "printing.h"
 #include "recording.h"
 #include "say.h"
+#include "site_sums.h"
 #include "size_text.h"
 #include "sys.h"
 #include "sys_thread.h"
@@ -114,15 +115,12 @@ static void print_caveats(struct hg_printer *out, const struct hg_census *census
     }
 }
 
-static uint64_t whole(uint64_t fractions) {
-    return (fractions + HG_BLOCK_FRACTION / 2) / HG_BLOCK_FRACTION;
-}
-
 /* How many blocks one # stands for, so that the longest bar fits. */
 static uint64_t scale_of(const uint64_t *counts, uint32_t count) {
     uint64_t most = 1;
     for (uint32_t i = 0; i < count; i++) {
-        if (whole(counts[i]) > most) most = whole(counts[i]);
+        uint64_t blocks = hg_site_sums_whole_blocks(counts[i]);
+        if (blocks > most) most = blocks;
     }
     return (most + BAR - 1) / BAR;
 }
@@ -150,7 +148,7 @@ static void print_histogram(struct hg_printer *out, const struct histogram *hist
     print_grouped(out, scale, 0);
     hg_print_text(out, " current allocations)\n");
     for (uint32_t i = 0; i < histogram->count; i++) {
-        uint64_t blocks = whole(histogram->counts[i]);
+        uint64_t blocks = hg_site_sums_whole_blocks(histogram->counts[i]);
         hg_print_text(out, histogram->labels[i]);
         print_grouped(out, blocks, 14);
         if (blocks && histogram->variances) print_error(out, &histogram->variances[i]);

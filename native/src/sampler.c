@@ -11,6 +11,7 @@ static struct {
     uint32_t shift;
     uint32_t threads;
     uint64_t seed;
+    struct hg_sampler_range range;
 } g_sampling;
 
 static uint64_t mix(uint64_t x) {
@@ -19,13 +20,25 @@ static uint64_t mix(uint64_t x) {
     return x ^ x >> 31;
 }
 
-void hg_sampler_use(uint32_t shift) { hg_store(&g_sampling.shift, shift); }
+void hg_sampler_use(uint32_t shift) {
+    struct hg_sampler_range *range = &g_sampling.range;
+    hg_store(&g_sampling.shift, shift);
+    if (!shift) return;
+    if (!range->shortest || shift < range->shortest) hg_store(&range->shortest, shift);
+    if (shift > range->longest) hg_store(&range->longest, shift);
+}
+
+struct hg_sampler_range hg_sampler_range(void) {
+    const struct hg_sampler_range *range = &g_sampling.range;
+    return (struct hg_sampler_range){hg_load(&range->shortest), hg_load(&range->longest)};
+}
 
 uint32_t hg_sampler_shift(void) { return hg_load(&g_sampling.shift); }
 
 void hg_sampler_start(uint64_t seed) {
     uint64_t now = hg_clock_read(CLOCK_MONOTONIC);
     g_sampling.threads = 0;
+    g_sampling.range = (struct hg_sampler_range){0};
     g_sampling.seed = seed ? mix(seed) : mix(mix(now) + hg_sys_pid());
 }
 

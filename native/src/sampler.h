@@ -23,6 +23,12 @@ struct hg_sampler {
 void hg_sampler_use(uint32_t shift);
 uint32_t hg_sampler_shift(void);
 
+/* The shortest and the longest that there were since the start; 0: none. */
+struct hg_sampler_range {
+    uint32_t shortest, longest;
+};
+struct hg_sampler_range hg_sampler_range(void);
+
 /* When a recording starts: 0 for a seed of its own. */
 void hg_sampler_start(uint64_t seed);
 /* Ready for a new thread. */

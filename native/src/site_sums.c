@@ -26,14 +26,10 @@ struct hg_site_sums hg_site_sums_unscaled(uint32_t site) {
     return sums;
 }
 
-static uint64_t whole_blocks(uint64_t fractions) {
-    return (fractions + HG_BLOCK_FRACTION / 2) / HG_BLOCK_FRACTION;
-}
-
 struct hg_site_sums hg_site_sums_of(uint32_t site) {
     struct hg_site_sums sums = hg_site_sums_unscaled(site);
-    if (!hg_stacks_sample_shift(site)) return sums;
-    sums.allocations = whole_blocks(sums.allocations);
-    sums.frees = whole_blocks(sums.frees);
+    if (hg_stacks_sample_shift(site)) return sums;
+    sums.allocations *= HG_BLOCK_FRACTION;
+    sums.frees *= HG_BLOCK_FRACTION;
     return sums;
 }

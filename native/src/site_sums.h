@@ -8,7 +8,7 @@
 #include "base.h"
 
 struct hg_site_sums {
-    uint64_t allocations, frees; /* blocks */
+    uint64_t allocations, frees; /* blocks, in 1/HG_BLOCK_FRACTION */
     uint64_t bytes_allocated, bytes_freed;
 };
 
@@ -16,9 +16,10 @@ struct hg_site_sums {
  * frames yet: see hg_stacks_innermost(). */
 uint32_t hg_site_sums_end(void);
 
-/* Of a sampled site: estimates, the blocks rounded. */
+/* Of a sampled site: estimates. Its blocks are rounded after they were added to others: see
+ * hg_site_sums_whole_blocks(). */
 struct hg_site_sums hg_site_sums_of(uint32_t site);
-/* Of a sampled site: blocks as they stand in the recording, see HG_BLOCK_FRACTION. */
+/* Blocks as they stand in the recording: whole ones where all are recorded. */
 struct hg_site_sums hg_site_sums_unscaled(uint32_t site);
 
 /* Never below zero, though a block may be seen freed and not yet allocated. */
@@ -28,6 +29,10 @@ HG_INLINE uint64_t hg_site_sums_live_bytes(const struct hg_site_sums *sums) {
 }
 HG_INLINE uint64_t hg_site_sums_live_blocks(const struct hg_site_sums *sums) {
     return sums->allocations > sums->frees ? sums->allocations - sums->frees : 0;
+}
+
+HG_INLINE uint64_t hg_site_sums_whole_blocks(uint64_t fractions) {
+    return (fractions + HG_BLOCK_FRACTION / 2) / HG_BLOCK_FRACTION;
 }
 
 #endif

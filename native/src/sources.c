@@ -2,7 +2,9 @@
 
 #include "functions.h"
 #include "recording.h"
+#include "site_sums.h"
 #include "stacks.h"
+#include "sys.h"
 
 #define BASIS UINT64_C(0xcbf29ce484222325)
 #define PRIME UINT64_C(0x100000001b3)
@@ -80,27 +82,90 @@ void hg_sources_print_frames(struct hg_printer *printer, uint32_t site) {
 
 /* ---- order ------------------------------------------------------------------------------------ */
 
+typedef bool (*is_after)(const struct hg_source *a, const struct hg_source *b);
+
 static bool comes_later(const struct hg_source *a, const struct hg_source *b) {
     return a->live != b->live ? a->live < b->live : a->site > b->site;
 }
 
+static bool is_of_later_stack(const struct hg_source *a, const struct hg_source *b) {
+    return a->frame != b->frame ? a->frame > b->frame : a->site > b->site;
+}
+
 /* Move the one at `at` down to its place in a heap that has on top what comes last. */
-static void sift(struct hg_source *list, uint32_t at, uint32_t count) {
+static void sift(struct hg_source *list, uint32_t at, uint32_t count, is_after after) {
     struct hg_source moved = list[at];
     for (uint32_t child; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count && comes_later(&list[child + 1], &list[child])) child++;
-        if (!comes_later(&list[child], &moved)) break;
+        if (child + 1 < count && after(&list[child + 1], &list[child])) child++;
+        if (!after(&list[child], &moved)) break;
         list[at] = list[child];
     }
     list[at] = moved;
 }
 
-void hg_sources_sort(struct hg_source *list, uint32_t count) {
-    for (uint32_t i = count / 2; i-- > 0;) sift(list, i, count);
+static void exchange(struct hg_source *a, struct hg_source *b) {
+    struct hg_source kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+static void sort(struct hg_source *list, uint32_t count, is_after after) {
+    for (uint32_t i = count / 2; i-- > 0;) sift(list, i, count, after);
     for (uint32_t end = count; end-- > 1;) {
-        struct hg_source last = list[0];
-        list[0] = list[end];
-        list[end] = last;
-        sift(list, 0, end);
+        exchange(&list[0], &list[end]);
+        sift(list, 0, end, after);
     }
+}
+
+void hg_sources_sort(struct hg_source *list, uint32_t count) { sort(list, count, comes_later); }
+
+static void add_to(struct hg_source *sum, const struct hg_source *more) {
+    sum->live += more->live;
+    sum->live_blocks += more->live_blocks;
+    sum->allocated += more->allocated;
+    sum->freed += more->freed;
+    sum->allocated_before += more->allocated_before;
+    sum->freed_before += more->freed_before;
+    hg_estimate_add(&sum->variance, &more->variance);
+}
+
+uint32_t hg_sources_merge(struct hg_source *list, uint32_t count) {
+    uint32_t kept = 0;
+    sort(list, count, is_of_later_stack);
+    for (uint32_t i = 0; i < count; i++) {
+        if (kept && list[kept - 1].frame == list[i].frame) add_to(&list[kept - 1], &list[i]);
+        else exchange(&list[kept++], &list[i]);
+    }
+    return kept;
+}
+
+/* ---- what is live ----------------------------------------------------------------------------- */
+
+static void add_live(struct hg_live_sources *sources, uint32_t site) {
+    struct hg_site_sums sums = hg_site_sums_of(site);
+    struct hg_source source = {
+        .site = site,
+        .live = hg_site_sums_live_bytes(&sums),
+        .live_blocks = hg_site_sums_live_blocks(&sums),
+    };
+    if (!source.live && !source.live_blocks) return;
+    source.frame = hg_stacks_innermost_frame(site);
+    source.variance = hg_estimate_of_site(site);
+    sources->has_samples |= hg_stacks_sample_shift(site) != 0;
+    sources->list[sources->count++] = source;
+}
+
+bool hg_sources_take_live(struct hg_live_sources *sources) {
+    uint32_t end = hg_site_sums_end();
+    *sources = (struct hg_live_sources){.mapped = end * sizeof *sources->list};
+    sources->list = hg_sys_map_private(sources->mapped);
+    if (!sources->list) return false;
+    for (uint32_t site = 1; site < end; site++) add_live(sources, site);
+    if (sources->has_samples) sources->count = hg_sources_merge(sources->list, sources->count);
+    hg_sources_sort(sources->list, sources->count);
+    return true;
+}
+
+void hg_sources_drop_live(struct hg_live_sources *sources) {
+    if (sources->list) hg_sys_unmap(sources->list, sources->mapped);
 }

@@ -162,6 +162,11 @@ uint32_t hg_stacks_innermost(uint32_t site) {
     return record ? hg_load_acquire(&record->node) : 0;
 }
 
+uint32_t hg_stacks_innermost_frame(uint32_t site) {
+    uint32_t node = hg_stacks_innermost(site);
+    return node && hg_stacks_sample_shift(site) ? hg_stacks_node(node).parent : node;
+}
+
 struct hg_node hg_stacks_node(uint32_t node) {
     const struct hg_node *record = hg_table_find(&g_stacks.nodes, node);
     if (!record || !hg_load_acquire(&record->address)) return (struct hg_node){0};

@@ -47,6 +47,9 @@ bool hg_stacks_are_same(uint32_t a, uint32_t b);
 
 /* A site's innermost node; 0 while there is none yet. */
 uint32_t hg_stacks_innermost(uint32_t site);
+/* The innermost frame of a site's stack, which the sites of its samples have in common with its own; 0
+ * while there is none yet. */
+uint32_t hg_stacks_innermost_frame(uint32_t site);
 /* A node's record; its address is 0 while it is not filled yet. */
 struct hg_node hg_stacks_node(uint32_t node);
 

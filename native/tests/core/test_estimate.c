@@ -1,8 +1,11 @@
 /* Standard errors: against floating point, and of sites that several threads count at. */
 #include "estimate.h"
 
+#include <string.h>
+
 #include "fixture.h"
 #include "recording.h"
+#include "sampler.h"
 #include "share.h"
 #include "stacks.h"
 #include "test.h"
@@ -77,11 +80,45 @@ static void a_site_by_its_samples(void) {
     CHECK_EQUAL(hg_estimate_blocks_error(&variance), 0);
 }
 
+static char g_printed[100];
+
+static bool keep(void *unused, const char *text, size_t length) {
+    (void)unused;
+    memcpy(g_printed, text, length);
+    g_printed[length] = 0;
+    return true;
+}
+
+static const char *printed_interval(void) {
+    char buffer[100];
+    struct hg_printer printer = {.buffer = buffer, .size = sizeof buffer, .send = keep};
+    hg_estimate_print_interval(&printer);
+    CHECK(hg_print_flush(&printer));
+    return g_printed;
+}
+
+static void intervals_are_told_from_the_shortest_to_the_longest(void) {
+    begin_events(5);
+    hg_sampler_start(1);
+    hg_sampler_use(12);
+    CHECK_TEXT(printed_interval(), "sampled once in 4096 bytes");
+    g_header->budget_ppm = 30000;
+    hg_sampler_use(0);
+    CHECK_TEXT(printed_interval(), "sampled in part, once in 4096 bytes");
+    hg_sampler_use(20);
+    hg_sampler_use(13);
+    CHECK_TEXT(printed_interval(), "sampled in part, once in 4096 to 1048576 bytes");
+    hg_sampler_start(1);
+    hg_sampler_use(13);
+    CHECK_TEXT(printed_interval(), "sampled in part, once in 8192 bytes");
+}
+
 int main(void) {
     reset_options();
     RUN(roots_are_rounded);
     RUN(a_sum_over_blocks);
     RUN(large_blocks_have_none);
     RUN(a_site_by_its_samples);
+    RUN(intervals_are_told_from_the_shortest_to_the_longest);
     return 0;
 }

@@ -75,6 +75,18 @@ static void one_stack_is_one_row(void) {
     CHECK_EQUAL(table->stacks[0].node, hg_stacks_innermost(site));
 }
 
+/* Not site by site: three times 1.4 blocks are four, not three. */
+static void blocks_are_rounded_last(void) {
+    struct hg_thread *thread = begin();
+    g_header->flags |= HG_FLAG_USABLE;
+    for (uint32_t shift = 10; shift < 13; shift++) {
+        struct hg_counters *line = line_of(thread, hg_stacks_sampled(site_at(0x5000), shift, 0));
+        line->allocations = line->frees = 14 * HG_BLOCK_FRACTION / 10;
+    }
+    CHECK_EQUAL(take()->stacks[0].allocations, 4);
+    CHECK_EQUAL(take()->stacks[0].frees, 4);
+}
+
 static void a_reset_counts_from_there(void) {
     struct hg_thread *thread = begin();
     struct hg_counters *old = line_of(thread, site_at(0x5000));
@@ -104,6 +116,7 @@ int main(void) {
     RUN(an_empty_heap_is_an_empty_table);
     RUN(the_largest_come_first);
     RUN(one_stack_is_one_row);
+    RUN(blocks_are_rounded_last);
     RUN(a_reset_counts_from_there);
     RUN(what_is_not_seen_yet_is_not_negative);
     return 0;

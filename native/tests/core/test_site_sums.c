@@ -25,12 +25,12 @@ static void sums_shards(void) {
     add_to(two, site, 50, true);
     add_to(two, site, 100, false);
     struct hg_site_sums sums = hg_site_sums_of(site);
-    CHECK_EQUAL(sums.allocations, 2);
-    CHECK_EQUAL(sums.frees, 1);
+    CHECK_EQUAL(sums.allocations, 2 * HG_BLOCK_FRACTION);
+    CHECK_EQUAL(sums.frees, HG_BLOCK_FRACTION);
     CHECK_EQUAL(sums.bytes_allocated, 150);
     CHECK_EQUAL(sums.bytes_freed, 100);
     CHECK_EQUAL(hg_site_sums_live_bytes(&sums), 50);
-    CHECK_EQUAL(hg_site_sums_live_blocks(&sums), 1);
+    CHECK_EQUAL(hg_site_sums_live_blocks(&sums), HG_BLOCK_FRACTION);
 }
 
 static void live_is_never_negative(void) {
@@ -39,13 +39,14 @@ static void live_is_never_negative(void) {
     CHECK_EQUAL(hg_site_sums_live_blocks(&sums), 0);
 }
 
-static void samples_are_scaled(void) {
+static void samples_are_fractions(void) {
     struct hg_thread *thread = begin_events(4);
     uintptr_t frames[] = {0x1000};
     uint32_t site = hg_stacks_sampled(hg_stacks_site(frames, 1, 0, 0), 12, 0);
     struct hg_counters *line = hg_sites_line(&thread->counters, site);
     line->allocations = 5 * HG_BLOCK_FRACTION / 2;
-    CHECK_EQUAL(hg_site_sums_of(site).allocations, 3);
+    CHECK_EQUAL(hg_site_sums_of(site).allocations, 5 * HG_BLOCK_FRACTION / 2);
+    CHECK_EQUAL(hg_site_sums_whole_blocks(5 * HG_BLOCK_FRACTION / 2), 3);
     CHECK_EQUAL(hg_site_sums_unscaled(site).allocations, 5 * HG_BLOCK_FRACTION / 2);
 }
 
@@ -80,7 +81,7 @@ int main(void) {
     reset_options();
     RUN(sums_shards);
     RUN(live_is_never_negative);
-    RUN(samples_are_scaled);
+    RUN(samples_are_fractions);
     RUN(annotated_blocks_are_none);
     RUN(frames_can_be_read);
     return 0;
