@@ -26,6 +26,8 @@
 #define MOST_PATIENCE 640u
 #define SHORTEST 12u
 #define LONGEST_SHIFT 24u
+#define LOOK_BYTES \
+    (1u << 18) /* that are allocated: a program that becomes calm is looked at then */
 
 /* ---- the decision --------------------------------------------------------------------------------- */
 
@@ -46,12 +48,14 @@ static uint64_t room_ns(const struct hg_budget_memory *m, const struct hg_budget
     return budget > fixed ? budget - fixed : 0;
 }
 
+/* Where counting alone breaks the budget, samples shall add little to it. */
+static uint64_t little_ns(const struct hg_budget_window *w) { return fixed_ns(w) / 10; }
+
 /* The shortest interval that fits: a sample is an event that allocates and one that frees. */
 static uint32_t fitting_shift(const struct hg_budget_memory *m, const struct hg_budget_window *w) {
     uint64_t room = room_ns(m, w, AIM_PERCENT), each = w->slow ? w->slow_ns / w->slow + 1 : 200;
     uint32_t shift = SHORTEST;
-    /* Where counting alone breaks the budget, samples shall add little to it. */
-    if (room < fixed_ns(w) / 10) room = fixed_ns(w) / 10;
+    if (room < little_ns(w)) room = little_ns(w);
     while (shift < LONGEST_SHIFT && (w->bytes >> shift) * 2 * each > room) shift++;
     return shift;
 }
@@ -63,8 +67,9 @@ static uint32_t record_less(struct hg_budget_memory *m, const struct hg_budget_w
     bool was_hopeful = m->looks && m->looks < 8 * m->patience;
     if (was_hopeful && m->patience < MOST_PATIENCE) m->patience *= 2;
     m->calm = m->looks = 0;
-    bool is_longer = shift > m->shift;
-    return is_longer ? shift : m->shift < LONGEST_SHIFT ? m->shift + 1 : m->shift;
+    if (shift > m->shift) return shift;
+    bool would_help = w->slow_ns > little_ns(w) && m->shift < LONGEST_SHIFT;
+    return would_help ? m->shift + 1 : m->shift;
 }
 
 static uint32_t record_more(struct hg_budget_memory *m, const struct hg_budget_window *w) {
@@ -78,10 +83,10 @@ static uint32_t record_more(struct hg_budget_memory *m, const struct hg_budget_w
 
 uint32_t hg_budget_decide(struct hg_budget_memory *m, const struct hg_budget_window *w) {
     uint32_t cost = hg_budget_cost_ppm(w);
-    if (m->looks) m->looks++;
+    if (m->looks) m->looks += w->looks;
     if (cost > m->ppm) return m->shift = record_less(m, w);
     bool is_calm = m->shift && cost < (uint64_t)m->ppm * CALM_PERCENT / 100;
-    m->calm = is_calm ? m->calm + 1 : 0;
+    m->calm = is_calm ? m->calm + w->looks : 0;
     if (is_calm && m->calm > m->patience) return m->shift = record_more(m, w);
     return m->shift;
 }
@@ -105,7 +110,7 @@ static struct {
     uint64_t own_steps; /* what reading the counter takes */
 } g_budget;
 
-static bool is_on(void) { return g_budget.memory.ppm != 0; }
+bool hg_budget_is_on(void) { return g_budget.memory.ppm != 0; }
 
 static void note_look(void) {
     g_budget.seen = g_budget.sums;
@@ -117,7 +122,8 @@ static void note_look(void) {
 void hg_budget_start(uint32_t ppm) {
     __builtin_memset(&g_budget, 0, sizeof g_budget);
     g_budget.memory = (struct hg_budget_memory){.ppm = ppm, .patience = PATIENCE};
-    if (!is_on()) return;
+    hg_sampler_look_after(ppm ? LOOK_BYTES : 0);
+    if (!hg_budget_is_on()) return;
     g_budget.own_steps = UINT64_MAX;
     for (uint32_t i = 0; i < 16; i++) {
         uint64_t begun = hg_counter(), steps = hg_counter() - begun;
@@ -127,21 +133,28 @@ void hg_budget_start(uint32_t ppm) {
 }
 
 uint64_t hg_budget_begin(struct hg_thread *thread) {
-    if (!is_on()) return 0;
+    if (!hg_budget_is_on()) return 0;
     uint64_t random = thread->cost_random * UINT64_C(6364136223846793005) + 1442695040888963407;
     thread->cost_random = random;
     return (random >> 58) % SHARE ? 0 : hg_counter();
 }
 
-void hg_budget_end(uint64_t begun) {
+/* False: it was not measured. */
+static bool add_slow(uint64_t begun) {
     uint64_t steps = begun ? hg_counter() - begun : 0;
-    if (!begun || steps > LONGEST) return;
+    if (!begun || steps > LONGEST) return false;
     steps -= steps < g_budget.own_steps ? steps : g_budget.own_steps;
     hg_add_shared(&g_budget.sums.slow_steps, steps);
-    hg_add_shared(&g_budget.sums.slow_measured, 1);
+    return true;
 }
 
-uint64_t hg_budget_begin_rare(void) { return is_on() ? hg_counter() : 0; }
+void hg_budget_end(uint64_t begun) {
+    if (add_slow(begun)) hg_add_shared(&g_budget.sums.slow_measured, 1);
+}
+
+void hg_budget_end_look(uint64_t begun) { add_slow(begun); }
+
+uint64_t hg_budget_begin_rare(void) { return hg_budget_is_on() ? hg_counter() : 0; }
 
 void hg_budget_end_rare(uint64_t begun) {
     if (begun) hg_add_shared(&g_budget.sums.rare_steps, hg_counter() - begun);
@@ -150,6 +163,12 @@ void hg_budget_end_rare(uint64_t begun) {
 /* Counter steps as ns, by how far both went since the last look. */
 static uint64_t to_ns(uint64_t steps, uint64_t all_steps, uint64_t all_ns) {
     return (uint64_t)((unsigned __int128)steps * all_ns / (all_steps ? all_steps : 1));
+}
+
+/* A program that rests, or allocates little, is not looked at for long. */
+static uint32_t looks_in(uint64_t ns) {
+    uint64_t looks = ns / LOOK_NS;
+    return looks < 1 ? 1 : looks < MOST_PATIENCE ? (uint32_t)looks : MOST_PATIENCE;
 }
 
 /* False: too little happened to say anything. */
@@ -162,6 +181,7 @@ static bool close_window(struct hg_budget_window *w) {
     if (cpu < LEAST_BASE_NS) return false;
     w->events =
         totals.allocations + totals.frees - g_budget.totals.allocations - g_budget.totals.frees;
+    w->looks = looks_in(ns);
     w->bytes = totals.bytes_allocated - g_budget.totals.bytes_allocated;
     w->slow = (now.slow_measured - g_budget.seen.slow_measured) * SHARE;
     w->slow_ns = to_ns((now.slow_steps - g_budget.seen.slow_steps) * SHARE, steps, ns);
@@ -189,7 +209,7 @@ static void look(void) {
 }
 
 void hg_budget_tick(uint64_t now_ns) {
-    if (!is_on() || now_ns < hg_load(&g_budget.next_look)) return;
+    if (!hg_budget_is_on() || now_ns < hg_load(&g_budget.next_look)) return;
     uint64_t signals = hg_sys_block_signals();
     if (!hg_exchange(&g_budget.busy, 1)) {
         hg_store(&g_budget.next_look, now_ns + LOOK_NS);

@@ -16,10 +16,14 @@ void hg_budget_start(uint32_t ppm);
 /* Around an event, or a part of it: what begin returned goes to end. */
 uint64_t hg_budget_begin(struct hg_thread *thread);
 void hg_budget_end(uint64_t begun);
+/* The same for one that recorded nothing: it was a look, on the way to a sample, whose cost it is part of. */
+void hg_budget_end_look(uint64_t begun);
 /* Around what is rare and dear: always measured, and left out of the event it is part of. */
 uint64_t hg_budget_begin_rare(void);
 void hg_budget_end_rare(uint64_t begun);
 
+/* Whether there is a budget. */
+bool hg_budget_is_on(void);
 /* Some time has passed: look, if that is due. */
 void hg_budget_tick(uint64_t now_ns);
 
@@ -31,13 +35,14 @@ struct hg_budget_window {
     uint64_t rare_ns; /* for snapshots and the like, in any mode */
     uint64_t slow_ns; /* for events through the slow door ... */
     uint64_t slow;    /* ... of which there were so many */
+    uint32_t looks;   /* how long that was: looks that were due in it, this one included */
 };
 
 /* What is remembered from look to look. */
 struct hg_budget_memory {
     uint32_t ppm;
     uint32_t shift;    /* the mode now: 0 is exact, else the interval's logarithm */
-    uint32_t calm;     /* looks in a row at which there was much room */
+    uint32_t calm;     /* looks in a row, due ones too, at which there was much room */
     uint32_t patience; /* ... after which more is recorded */
     uint32_t looks;    /* since that was last done; 0: it never was */
     uint32_t exact_ns; /* what an event took when all were recorded; 0: not known */

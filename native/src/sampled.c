@@ -21,6 +21,11 @@ static void after_event(struct hg_thread *thread, uint64_t churn, uint64_t now_n
     hg_budget_tick(now_ns);
 }
 
+/* Nothing was recorded. Within a budget such events show how little the program does by now. */
+static void look(struct hg_thread *thread) {
+    if (hg_budget_is_on()) after_event(thread, 0, hg_recorder_time(thread));
+}
+
 static void count_added(struct hg_thread *thread, void *block, size_t size) {
     size_t usable = hg_recorder_usable(thread, block);
     if (hg_tally_add(&thread->tally, thread->record, size, usable)) hg_tally_settle(thread);
@@ -110,8 +115,13 @@ void hg_sampled_allocated(struct hg_thread *thread, const struct hg_frame *frame
     count_added(thread, block, size);
     uint32_t shift = hg_sampler_take(hg_thread_sampler(thread), size);
     struct hg_share share;
-    if (shift != HG_SAMPLER_PASS) enter(thread, frame, block, size, shift, 0, &share);
-    hg_budget_end(begun);
+    if (shift == HG_SAMPLER_PASS) {
+        look(thread);
+        hg_budget_end_look(begun);
+    } else {
+        enter(thread, frame, block, size, shift, 0, &share);
+        hg_budget_end(begun);
+    }
 }
 
 struct hg_taken hg_sampled_take(struct hg_thread *thread, void *block) {

@@ -11,6 +11,7 @@ static struct {
     uint32_t shift;
     uint32_t threads;
     uint64_t seed;
+    uint64_t look_after; /* bytes; 0: looks have no other reason than samples */
     struct hg_sampler_range range;
 } g_sampling;
 
@@ -34,6 +35,8 @@ struct hg_sampler_range hg_sampler_range(void) {
 }
 
 uint32_t hg_sampler_shift(void) { return hg_load(&g_sampling.shift); }
+
+void hg_sampler_look_after(uint64_t bytes) { g_sampling.look_after = bytes; }
 
 void hg_sampler_start(uint64_t seed) {
     uint64_t now = hg_clock_read(CLOCK_MONOTONIC);
@@ -65,20 +68,29 @@ uint64_t hg_sampler_distance(uint64_t random, uint32_t shift) {
     return nats >> (32 - shift);
 }
 
+/* The most that is counted down without a look. */
+static uint64_t longest_part(uint32_t shift) {
+    /* Never the size from which on every block is taken: those must be looked at. */
+    uint64_t part = hg_weight_certain(shift) - 1, after = g_sampling.look_after;
+    if (!after) return part;
+    /* However long the interval is, there are few looks to a sample. */
+    if (after < UINT64_C(1) << shift >> 3) after = UINT64_C(1) << shift >> 3;
+    return after < part ? after : part;
+}
+
 static void draw(struct hg_sampler *sampler, uint32_t shift) {
     sampler->random += UINT64_C(0x9e3779b97f4a7c15);
     uint64_t distance = hg_sampler_distance(mix(sampler->random), shift);
-    /* Never further than the size from which on every block is taken: those must be looked at. */
-    uint64_t first = hg_weight_certain(shift) - 1;
+    uint64_t first = longest_part(shift);
     if (first > distance) first = distance;
     sampler->shift = shift;
     sampler->rest = distance - first;
     hg_store(&sampler->left, (int64_t)first);
 }
 
-/* Go on with the rest of a long distance. */
+/* Go on with the rest of a long distance, where the last part was exceeded. */
 static void go_on(struct hg_sampler *sampler) {
-    uint64_t part = hg_weight_certain(sampler->shift);
+    uint64_t part = longest_part(sampler->shift) + (uint64_t)-sampler->left;
     if (part > sampler->rest) part = sampler->rest;
     sampler->rest -= part;
     hg_add_own(&sampler->left, (int64_t)part);
@@ -98,10 +110,10 @@ uint32_t hg_sampler_take(struct hg_sampler *sampler, size_t size) {
         hg_sampler_forget(sampler, size);
         return drawn_for;
     }
-    while (sampler->left < 0 && sampler->rest) go_on(sampler);
-    if (sampler->left >= 0) return HG_SAMPLER_PASS;
-    draw(sampler, shift);
-    return drawn_for;
+    if (sampler->left < 0 && sampler->rest) go_on(sampler);
+    bool is_hit = sampler->left < 0;
+    if (is_hit || drawn_for != shift) draw(sampler, shift);
+    return is_hit ? drawn_for : HG_SAMPLER_PASS;
 }
 
 void hg_sampler_forget(struct hg_sampler *sampler, size_t size) {

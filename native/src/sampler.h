@@ -3,7 +3,8 @@
  * Each thread counts down to the next byte that is hit; the block that has it is taken. Distances
  * are drawn from an exponential distribution whose mean is the interval, in whole bytes rounded
  * down, which makes the probability for a block of s bytes exactly 1 - exp(-s/interval), whatever
- * came before. The logarithm is computed to 24 bits: distances are up to 5e-8 of the interval too
+ * came before. So what is left of a distance may be drawn anew at any block, from another interval
+ * too. The logarithm is computed to 24 bits: distances are up to 5e-8 of the interval too
  * long. No floating point: that would set flags of the host's. */
 #ifndef HG_SAMPLER_H
 #define HG_SAMPLER_H
@@ -28,6 +29,10 @@ struct hg_sampler_range {
     uint32_t shortest, longest;
 };
 struct hg_sampler_range hg_sampler_range(void);
+
+/* Look, if for nothing else, after so many bytes at the latest, or an eighth of the interval if that is
+ * more; 0: only when it must be. Changes nothing about which blocks are taken. */
+void hg_sampler_look_after(uint64_t bytes);
 
 /* When a recording starts: 0 for a seed of its own. */
 void hg_sampler_start(uint64_t seed);

@@ -11,7 +11,8 @@ static struct hg_budget_memory start(void) {
 
 /* A tenth of a second in which every event took `each_ns`, as long as all of them are recorded. */
 static struct hg_budget_window window(uint64_t events, uint64_t each_ns, uint32_t shift) {
-    struct hg_budget_window w = {.base_ns = 100000000, .events = events, .bytes = events * 50};
+    struct hg_budget_window w = {
+        .base_ns = 100000000, .events = events, .bytes = events * 50, .looks = 1};
     w.slow = shift ? (w.bytes >> shift) * 2 : events;
     w.slow_ns = w.slow * each_ns;
     return w;
@@ -54,8 +55,9 @@ static void dear_programs_are_sampled(void) {
 /* Counting alone breaks the budget: samples then add little, and the interval does not run away. */
 static void hopeless_programs_settle(void) {
     struct hg_budget_memory m = start();
-    look(&m, 20 * EVENTS, 50, 100);
-    CHECK(m.shift >= 12 && m.shift <= 24);
+    uint32_t shift = look(&m, 20 * EVENTS, 50, 3);
+    CHECK(shift >= 12 && shift < 24);
+    CHECK_EQUAL(look(&m, 20 * EVENTS, 50, 100), shift);
 }
 
 /* When a program becomes quiet all of it is recorded again, though not at once. */
@@ -64,6 +66,15 @@ static void quiet_programs_become_exact_again(void) {
     CHECK(look(&m, EVENTS, 50, 1) > 0);
     CHECK(look(&m, 1000, 50, 4) > 0);
     CHECK_EQUAL(look(&m, 1000, 50, 4), 0);
+}
+
+/* One that allocates too little to be looked at ten times a second: what counts is how long it was. */
+static void long_rests_count_for_what_they_are(void) {
+    struct hg_budget_memory m = start();
+    CHECK(look(&m, EVENTS, 50, 1) > 0);
+    struct hg_budget_window w = window(100, 50, m.shift);
+    w.looks = 14;
+    CHECK_EQUAL(hg_budget_decide(&m, &w), 0);
 }
 
 /* One that goes to and fro is not followed for ever: patience doubles. */
@@ -85,6 +96,7 @@ int main(void) {
     RUN(dear_programs_are_sampled);
     RUN(hopeless_programs_settle);
     RUN(quiet_programs_become_exact_again);
+    RUN(long_rests_count_for_what_they_are);
     RUN(restless_programs_are_changed_ever_more_rarely);
     return 0;
 }

@@ -110,6 +110,61 @@ static void estimates(void) {
     check_estimates(10000, mixed, runs);
 }
 
+/* Looks in between take the same blocks, and come as often as they are asked for. */
+static void looks_change_nothing(void) {
+    enum { COUNT = 300000, APART = 1 << 12 };
+    static uint32_t taken[COUNT];
+    uint64_t since_look = 0;
+    struct hg_sampler sampler = start(11, 14);
+    for (uint32_t i = 0; i < COUNT; i++) taken[i] = offer(&sampler, mixed(i));
+    hg_sampler_look_after(APART);
+    sampler = start(11, 14);
+    CHECK_EQUAL(offer(&sampler, mixed(0)), taken[0]); /* draws */
+    for (uint32_t i = 1; i < COUNT; i++) {
+        bool looks = hg_sampler_count(&sampler, mixed(i));
+        since_look = looks ? 0 : since_look + mixed(i) + !mixed(i);
+        CHECK(since_look <= APART);
+        CHECK_EQUAL(looks ? hg_sampler_take(&sampler, mixed(i)) : HG_SAMPLER_PASS, taken[i]);
+    }
+    hg_sampler_look_after(0);
+}
+
+/* The interval goes to and fro: what is left of a distance is drawn anew, and no block has another
+ * chance than its own. */
+static void changes_leave_no_trace(void) {
+    enum { RUNS = 400, COUNT = 20000 };
+    long double truth = 0, bytes = 0, variance = 0;
+    for (uint32_t i = 0; i < COUNT; i++) truth += mixed(i);
+    hg_sampler_look_after(1 << 10);
+    for (uint32_t run = 1; run <= RUNS; run++) {
+        struct hg_sampler sampler = start(run, 20);
+        for (uint32_t i = 0; i < COUNT; i++) {
+            if (i % 1000 == 0) hg_sampler_use(i / 1000 % 2 ? 12 : 20);
+            uint32_t shift = offer(&sampler, mixed(i));
+            if (shift == HG_SAMPLER_PASS) continue;
+            struct hg_weight w = hg_weight_of(mixed(i), shift);
+            bytes += w.bytes;
+            variance += ldexpl(w.bytes_variance, 2 * ((int)shift - 8));
+        }
+    }
+    CHECK(fabsl(bytes / RUNS - truth) <= 4 * sqrtl(variance) / RUNS);
+    hg_sampler_look_after(0);
+}
+
+/* It takes effect at the next look, however long the distance was. */
+static void a_shorter_interval_is_soon_used(void) {
+    hg_sampler_look_after(1 << 12);
+    for (uint32_t seed = 1; seed < 100; seed++) {
+        struct hg_sampler sampler = start(seed, 24);
+        uint64_t looked = 0;
+        offer(&sampler, 16);
+        hg_sampler_use(12);
+        for (; looked < 1 << 22 && sampler.shift != 12; looked += 16) offer(&sampler, 16);
+        CHECK(looked <= 1 << 21); /* an eighth of the interval */
+    }
+    hg_sampler_look_after(0);
+}
+
 /* A failed allocation leaves the countdown where it was. */
 static void failures(void) {
     struct hg_sampler sampler = start(3, 12);
@@ -138,6 +193,9 @@ int main(void) {
     RUN(distances);
     RUN(chances);
     RUN(estimates);
+    RUN(looks_change_nothing);
+    RUN(changes_leave_no_trace);
+    RUN(a_shorter_interval_is_soon_used);
     RUN(failures);
     RUN(exactly);
     RUN(seeds);
