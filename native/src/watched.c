@@ -67,8 +67,14 @@ void hg_watched_report(struct hg_thread *thread, const struct hg_frame *frame, e
         return block;                                                     \
     }
 
+/* What does not fit is refused, and told of as the largest size there is. */
+static size_t product(size_t count, size_t size) {
+    size_t bytes;
+    return __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes;
+}
+
 ALLOCATE(malloc, MALLOC, (size_t size), (size), size)
-ALLOCATE(calloc, CALLOC, (size_t count, size_t size), (count, size), count *size)
+ALLOCATE(calloc, CALLOC, (size_t count, size_t size), (count, size), product(count, size))
 ALLOCATE(aligned_alloc, ALIGNED_ALLOC, (size_t alignment, size_t size), (alignment, size), size)
 ALLOCATE(memalign, MEMALIGN, (size_t alignment, size_t size), (alignment, size), size)
 ALLOCATE(valloc, VALLOC, (size_t size), (size), size)

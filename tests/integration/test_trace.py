@@ -23,6 +23,7 @@ malloc(10) = A
 realloc(A, 50000) = A, moved
 realloc(A, 0) = NULL, freed
 malloc(4611686018427387904) = NULL
+calloc(18446744073709551615) = NULL
 realloc(NULL, 4611686018427387904) = NULL
 free(NULL)
 free(A), 40 bytes

@@ -20,6 +20,9 @@ SITE void site_calls(void) {
     MUST(!f);
     void *volatile none = malloc((size_t)1 << 62);
     MUST(!none);
+    volatile size_t many = (size_t)1 << 40; /* or the compiler complains */
+    none = calloc(many, many);
+    MUST(!none);
     none = realloc(p, (size_t)1 << 62);
     MUST(!none);
     free(NULL);
