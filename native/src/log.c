@@ -235,7 +235,7 @@ static bool find_target(struct hg_sink *sink) {
     if (g_header->flags & HG_FLAG_FORKED) return use_again(sink);
     if (g_options.log_fd < 0) return use(sink, USUAL_FD);
     if (use(sink, g_options.log_fd)) return true;
-    if (!g_options.quiet) HG_SAY("HEAPGLASS_LOG_FD is not open for writing; there is no log");
+    HG_SAY("HEAPGLASS_LOG_FD is not open for writing; there is no log");
     return false;
 }
 

@@ -80,6 +80,7 @@ static bool read_hex(const char *text, uint64_t *out) {
     for (; *text; text++, digits++) {
         uint32_t digit = *text >= '0' && *text <= '9'   ? (uint32_t)(*text - '0')
                          : *text >= 'a' && *text <= 'f' ? (uint32_t)(*text - 'a') + 10
+                         : *text >= 'A' && *text <= 'F' ? (uint32_t)(*text - 'A') + 10
                                                         : 16;
         if (digit > 15 || digits == 16) return false;
         value = value << 4 | digit;
@@ -124,32 +125,35 @@ static bool is_word(const char *text, const char *word) {
     return text && !*word && !*text;
 }
 
-/* The interval: whole, a power of two, or made one. */
-static uint32_t read_shift(void) {
+/* The interval: whole, a power of two, or made one; 0: none. False where no sense can be made of it. */
+static bool read_interval(const char *sample, uint32_t *shift) {
     uint64_t low = 1u << HG_SAMPLE_SHIFT_LEAST, high = 1u << HG_SAMPLE_SHIFT_MOST, bytes;
-    if (is_word(hg_options_env("HEAPGLASS_SAMPLE"), "0")) return 0;
+    *shift = 0;
+    if (is_word(sample, "0")) return true;
     bytes = number("HEAPGLASS_SAMPLE", read_size, 0, low, high, "auto, or a size from 256 to 1G");
-    if (!bytes) return 0;
-    uint32_t shift = hg_bit_width(bytes - 1);
-    if (bytes != UINT64_C(1) << shift && !g_options.quiet) {
-        HG_SAY("HEAPGLASS_SAMPLE=", hg_options_env("HEAPGLASS_SAMPLE"),
-               " is rounded up to a power of two");
-    }
-    return shift;
+    if (!bytes) return false;
+    *shift = hg_bit_width(bytes - 1);
+    if (bytes != UINT64_C(1) << *shift && !g_options.quiet)
+        HG_SAY("HEAPGLASS_SAMPLE=", sample, " is rounded up to a power of two");
+    return true;
 }
 
 /* A budget asks for `auto`, and `auto` has one. */
 static void read_sampling(struct hg_options *o) {
     const char *sample = hg_options_env("HEAPGLASS_SAMPLE");
     bool is_auto = is_word(sample, "auto"), is_given = sample && *sample && !is_auto;
+    bool has_interval = is_given && read_interval(sample, &o->sample_shift);
     const char *expected = "a percentage such as 3% or 0.5%";
     uint32_t asked =
         (uint32_t)number("HEAPGLASS_BUDGET", read_percentage, 0, 100, 1000000000, expected);
-    o->sample_shift = is_given ? read_shift() : 0;
-    o->budget_ppm = is_given ? 0 : asked;
+    if (!has_interval) o->sample_shift = 0;
+    o->budget_ppm = has_interval ? 0 : asked;
     if (is_auto && !asked) o->budget_ppm = BUDGET_DEFAULT;
+    if (has_interval && asked && !o->quiet)
+        HG_SAY("HEAPGLASS_BUDGET has no effect with HEAPGLASS_SAMPLE=", sample,
+               "; that would have to be auto");
     o->paused = number("HEAPGLASS_PAUSED", read_switch, 0, 0, 1, "0 or 1");
-    o->seed = number("HEAPGLASS_SEED", read_count, 0, 0, UINT64_MAX, "a whole number");
+    o->seed = number("HEAPGLASS_SEED", read_count, 0, 1, UINT64_MAX, "a whole number from 1 on");
 }
 
 #define REPORT_LEAST_NS UINT64_C(10000000)
@@ -215,7 +219,8 @@ bool hg_options_read(void) {
     read_log(o);
     o->core = number("HEAPGLASS_CORE", read_switch, 0, 0, 1, "0 or 1");
     read_outputs(o);
-    o->session = number("HEAPGLASS_SESSION", read_hex, 0, 0, UINT64_MAX, "16 hexadecimal digits");
+    o->session =
+        number("HEAPGLASS_SESSION", read_hex, 0, 0, UINT64_MAX, "up to 16 hexadecimal digits");
     return true;
 }
 

@@ -74,7 +74,9 @@ static const struct variable g_depth = {"HEAPGLASS_DEPTH", &g_options.depth, 4,
                              g_memory = {"HEAPGLASS_MEMORY", &g_options.memory_budget, 8,
                                          "a size of at least 4M such as 64M"},
                              g_session = {"HEAPGLASS_SESSION", &g_options.session, 8,
-                                          "16 hexadecimal digits"};
+                                          "up to 16 hexadecimal digits"},
+                             g_seed = {"HEAPGLASS_SEED", &g_options.seed, 8,
+                                       "a whole number from 1 on"};
 
 static uint64_t value_of(const struct variable *v) {
     uint64_t value = 0;
@@ -183,7 +185,7 @@ static void sessions(void) {
     good(&g_session, "0123456789abcdef", 0x0123456789abcdef);
     good(&g_session, "ffffffffffffffff", UINT64_MAX);
     good(&g_session, "1", 1);
-    bad(&g_session, "0123456789ABCDEF");
+    good(&g_session, "ABCdef", 0xabcdef);
     bad(&g_session, "0x12");
     bad(&g_session, "0123456789abcdef0");
     bad(&g_session, "g");
@@ -231,19 +233,36 @@ static void budgets(void) {
     CHECK_EQUAL(g_options.budget_ppm, 5000);
     CHECK_TEXT(read_with("HEAPGLASS_BUDGET=10", "HEAPGLASS_SAMPLE=auto"), "");
     CHECK_EQUAL(g_options.budget_ppm, 100000);
-    CHECK_TEXT(read_with("HEAPGLASS_BUDGET=10", "HEAPGLASS_SAMPLE=64k"), "");
+    CHECK_TEXT(
+        read_with("HEAPGLASS_BUDGET=10", "HEAPGLASS_SAMPLE=64k"),
+        "heapglass: HEAPGLASS_BUDGET has no effect with HEAPGLASS_SAMPLE=64k; that would have "
+        "to be auto\n");
     CHECK_EQUAL(g_options.budget_ppm, 0);
     CHECK_EQUAL(g_options.sample_shift, 16);
+    CHECK(*read_with("HEAPGLASS_BUDGET=10", "HEAPGLASS_SAMPLE=0") != 0);
+    CHECK_EQUAL(g_options.budget_ppm, 0);
+    CHECK_EQUAL(g_options.sample_shift, 0);
     CHECK_TEXT(read_with("HEAPGLASS_BUDGET=lots", NULL),
                "heapglass: HEAPGLASS_BUDGET=lots is not a percentage such as 3% or 0.5%; using the "
                "default\n");
     CHECK_EQUAL(g_options.budget_ppm, 0);
 }
 
+/* An interval that makes no sense is none: the budget alone is left. */
+static void a_budget_beside_a_bad_interval(void) {
+    CHECK_TEXT(read_with("HEAPGLASS_BUDGET=10", "HEAPGLASS_SAMPLE=xyz"),
+               "heapglass: HEAPGLASS_SAMPLE=xyz is not auto, or a size from 256 to 1G; using the "
+               "default\n");
+    CHECK_EQUAL(g_options.budget_ppm, 100000);
+    CHECK_EQUAL(g_options.sample_shift, 0);
+}
+
 static void pauses_and_seeds(void) {
     CHECK_TEXT(read_with("HEAPGLASS_PAUSED=1", "HEAPGLASS_SEED=42"), "");
     CHECK_EQUAL(g_options.paused, 1);
     CHECK_EQUAL(g_options.seed, 42);
+    bad(&g_seed, "0"); /* which stands for none */
+    bad(&g_seed, "x");
 }
 
 static void outputs(void) {
@@ -304,6 +323,7 @@ int main(void) {
     RUN(output);
     RUN(samples);
     RUN(budgets);
+    RUN(a_budget_beside_a_bad_interval);
     RUN(pauses_and_seeds);
     RUN(outputs);
     RUN(lookup);
