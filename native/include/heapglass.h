@@ -1,7 +1,7 @@
 /* heapglass for programs that are recorded: compile with -I"$(heapglass include)".
  *
  * A program needs none of this to be recorded. Nothing has to be linked: each function looks for the
- * library when it is first called, and does nothing where that is not loaded. C and C++. */
+ * library when it is first called, and does nothing where that is not loaded. C, from C89 on, and C++. */
 #ifndef HEAPGLASS_H
 #define HEAPGLASS_H
 
@@ -65,7 +65,7 @@ typedef union heapglass_symbol {
 } heapglass_symbol;
 
 /* The library's function of that name, or NULL. `*known` is NULL before the first call. */
-static inline heapglass_symbol heapglass_find(void **known, const char *name) {
+static __inline heapglass_symbol heapglass_find(void **known, const char *name) {
     heapglass_symbol symbol;
     symbol.address = __atomic_load_n(known, __ATOMIC_RELAXED);
     if (!symbol.address) {
@@ -83,21 +83,21 @@ static inline heapglass_symbol heapglass_find(void **known, const char *name) {
 
 /* Stop recording allocations; frees of blocks recorded before still count. Pauses do not nest. The
  * log, and statistics since a reset, go on. */
-static inline void heapglass_pause(void) {
+static __inline void heapglass_pause(void) {
     static void *known;
     heapglass_symbol found = heapglass_find(&known, "heapglass_pause");
     if (found.address) found.call();
 }
 
 /* Record again. */
-static inline void heapglass_resume(void) {
+static __inline void heapglass_resume(void) {
     static void *known;
     heapglass_symbol found = heapglass_find(&known, "heapglass_resume");
     if (found.address) found.call();
 }
 
 /* What was allocated and freed so far. 1; or 0, and all counts are 0, where nothing is recorded. */
-static inline int heapglass_get_stats(struct heapglass_stats *stats) {
+static __inline int heapglass_get_stats(struct heapglass_stats *stats) {
     static void *known;
     static const struct heapglass_stats nothing = {{0, 0, {0, 0, 0, 0}, {0, 0, 0, 0}},
                                                    {0, 0, {0, 0, 0, 0}, {0, 0, 0, 0}}};
@@ -108,7 +108,7 @@ static inline int heapglass_get_stats(struct heapglass_stats *stats) {
 
 /* Count `since_reset` from zero again. From the first reset on each call costs about as much more as
  * recording it does. */
-static inline void heapglass_reset_stats(void) {
+static __inline void heapglass_reset_stats(void) {
     static void *known;
     heapglass_symbol found = heapglass_find(&known, "heapglass_reset_stats");
     if (found.address) found.call();
@@ -116,27 +116,27 @@ static inline void heapglass_reset_stats(void) {
 
 /* Write the text log from now on, or no more: to the descriptor set last, or the one given in the
  * environment; without either nothing is written until one is set. */
-static inline void heapglass_log_enable(void) {
+static __inline void heapglass_log_enable(void) {
     static void *known;
     heapglass_symbol found = heapglass_find(&known, "heapglass_log_enable");
     if (found.address) found.call();
 }
 
-static inline void heapglass_log_disable(void) {
+static __inline void heapglass_log_disable(void) {
     static void *known;
     heapglass_symbol found = heapglass_find(&known, "heapglass_log_disable");
     if (found.address) found.call();
 }
 
 /* Write it there. It stays the program's descriptor; -1: nowhere. */
-static inline void heapglass_log_set_fd(int fd) {
+static __inline void heapglass_log_set_fd(int fd) {
     static void *known;
     heapglass_symbol found = heapglass_find(&known, "heapglass_log_set_fd");
     if (found.address) found.call_int(fd);
 }
 
 /* Take a snapshot of all sites, and a point of the timeline, now. */
-static inline void heapglass_snapshot(void) {
+static __inline void heapglass_snapshot(void) {
     static void *known;
     heapglass_symbol found = heapglass_find(&known, "heapglass_snapshot");
     if (found.address) found.call();
@@ -144,14 +144,14 @@ static inline void heapglass_snapshot(void) {
 
 /* Give this moment a name: a mark on the timeline. Of a name the first 255 bytes are kept, of marks the
  * first 65,536. */
-static inline void heapglass_mark(const char *name) {
+static __inline void heapglass_mark(const char *name) {
     static void *known;
     heapglass_symbol found = heapglass_find(&known, "heapglass_mark");
     if (found.address) found.call_name(name);
 }
 
 /* Without a frame of its own: the stack shall begin at who calls. */
-#define HEAPGLASS_IN_PLACE static inline __attribute__((always_inline))
+#define HEAPGLASS_IN_PLACE static __inline __attribute__((always_inline))
 
 /* Blocks of an allocator of the program's own. They lie inside of memory that malloc or mmap gave, which is
  * recorded by itself: annotated blocks are sites of their own, and in no total. A thread says which
@@ -168,9 +168,9 @@ HEAPGLASS_IN_PLACE void heapglass_free(const void *address) {
     if (found.address) found.call_block(address);
 }
 
-/* The same of a pool whose blocks are freed all at once; `pool` is any address that stands for it. One
- * of its blocks may also be freed alone, by heapglass_free(). Freeing a pool looks at all annotated
- * blocks. */
+/* The same of a pool whose blocks are freed all at once; `pool` is any address that stands for it;
+ * NULL is no pool. One of its blocks may also be freed alone, by heapglass_free(). Freeing a pool looks at
+ * all annotated blocks. */
 HEAPGLASS_IN_PLACE void heapglass_pool_alloc(const void *pool, const void *address, size_t size) {
     static void *known;
     heapglass_symbol found = heapglass_find(&known, "heapglass_pool_alloc");

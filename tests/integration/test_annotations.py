@@ -138,7 +138,10 @@ def test_a_redacted_copy_has_marks_without_their_names(bench: Bench, cli: Cli) -
     assert sum(site["live_bytes"] for site in document["annotated"]) == 300
 
 
-@pytest.mark.parametrize("compiler", ["cc -std=c99", "c++ -std=c++11", "c++ -std=c++20"])
+@pytest.mark.parametrize(
+    "compiler",
+    ["cc -std=c89", "cc -std=c99", "c++ -std=c++98", "c++ -std=c++11", "c++ -std=c++20"],
+)
 def test_the_header_alone_does_nothing(tmp_path: Path, compiler: str) -> None:
     """In C and C++, with nothing linked and the library not there."""
     source = tmp_path / ("use.c" if compiler.startswith("cc") else "use.cc")

@@ -74,6 +74,17 @@ def test_the_program_compiles_and_its_numbers_are_right(built: Path, tmp_path: P
     assert printed.endswith("status 0\n")
 
 
+@pytest.mark.parametrize("compiler", ["gcc -std=c89", "gcc -std=gnu89", "g++ -std=c++98"])
+def test_the_header_is_for_old_compilers_too(tmp_path: Path, compiler: str) -> None:
+    source = tmp_path / ("use.cc" if compiler.startswith("g++") else "use.c")
+    source.write_text(
+        "#include <malloc-stat/api.h>\n"
+        'int main(void) { MALLOC_STAT_SHOW("all", MALLOC_STAT_GET_STAT_FNPTR()); return 0; }\n'
+    )
+    flags = ["-Wall", "-Wextra", "-pedantic-errors", "-Werror", f"-I{include_directory()}"]
+    subprocess.run([*compiler.split(), *flags, "-c", source, "-o", "/dev/null"], check=True)
+
+
 def test_the_log_goes_to_stdout_and_ends_with_what_leaked(built: Path, tmp_path: Path) -> None:
     printed = shell(tmp_path, f'LD_PRELOAD="$SO" {built}')
     log, _, rest = printed.partition("stdio has its buffer now\n")

@@ -46,10 +46,7 @@ typedef struct malloc_stat_vars {
     uint64_t peak_in_use;   /* bytes */
 } malloc_stat_vars;
 
-typedef enum malloc_stat_operation {
-    MALLOC_STAT_GET,
-    MALLOC_STAT_RESET,
-} malloc_stat_operation;
+typedef enum malloc_stat_operation { MALLOC_STAT_GET, MALLOC_STAT_RESET } malloc_stat_operation;
 
 typedef malloc_stat_vars (*malloc_stat_get_stat_fnptr)(malloc_stat_operation operation);
 
@@ -63,7 +60,7 @@ typedef malloc_stat_vars (*malloc_stat_get_stat_fnptr)(malloc_stat_operation ope
 /* A function of the library, or NULL. The pointer goes through memory because C has no conversion from
  * an object's to a function's. */
 #define HEAPGLASS_MALLOC_STAT_FIND(type, name)                \
-    static inline type heapglass_##name(void) {               \
+    static __inline type heapglass_##name(void) {             \
         void *found = dlsym(RTLD_DEFAULT, #name);             \
         type function;                                        \
         __builtin_memcpy(&function, &found, sizeof function); \
@@ -77,19 +74,19 @@ HEAPGLASS_MALLOC_STAT_FIND(heapglass_malloc_stat_version, malloc_stat_get_versio
 HEAPGLASS_MALLOC_STAT_FIND(heapglass_malloc_stat_int, malloc_stat_change_log_state)
 HEAPGLASS_MALLOC_STAT_FIND(heapglass_malloc_stat_int, malloc_stat_set_log_fd)
 
-static inline malloc_stat_vars heapglass_malloc_stat(malloc_stat_get_stat_fnptr get,
-                                                     malloc_stat_operation operation) {
+static __inline malloc_stat_vars heapglass_malloc_stat(malloc_stat_get_stat_fnptr get,
+                                                       malloc_stat_operation operation) {
     malloc_stat_vars none = {0, 0, 0, 0, 0, 0};
     return get ? get(operation) : none;
 }
 
-static inline int heapglass_malloc_stat_is_same_major(void) {
+static __inline int heapglass_malloc_stat_is_same_major(void) {
     heapglass_malloc_stat_version get = heapglass_malloc_stat_get_version();
     return get && get() / 100000 == MALLOC_STAT_VERSION_MAJOR;
 }
 
-static inline malloc_stat_vars heapglass_malloc_stat_difference(malloc_stat_vars before,
-                                                                malloc_stat_vars after) {
+static __inline malloc_stat_vars heapglass_malloc_stat_difference(malloc_stat_vars before,
+                                                                  malloc_stat_vars after) {
     after.allocations -= before.allocations;
     after.allocated -= before.allocated;
     after.deallocations -= before.deallocations;
@@ -99,12 +96,12 @@ static inline malloc_stat_vars heapglass_malloc_stat_difference(malloc_stat_vars
     return after;
 }
 
-static inline void heapglass_malloc_stat_call(heapglass_malloc_stat_int function, int argument) {
+static __inline void heapglass_malloc_stat_call(heapglass_malloc_stat_int function, int argument) {
     if (function) function(argument);
 }
 
-static inline void heapglass_malloc_stat_print(FILE *stream, const char *caption,
-                                               malloc_stat_vars stat) {
+static __inline void heapglass_malloc_stat_print(FILE *stream, const char *caption,
+                                                 malloc_stat_vars stat) {
     fprintf(stream,
             "%s:\n"
             "  allocations   %12" PRIu64 "  %14" PRIu64
