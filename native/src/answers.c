@@ -159,6 +159,12 @@ static void print_number(struct hg_printer *out, const char *what, uint64_t valu
     hg_print_char(out, '\n');
 }
 
+/* What is freed of blocks that came during a pause cannot be told from others while sampling. */
+static void print_pauses(struct hg_printer *out) {
+    hg_print_text(out, "caveat = recording was paused: blocks from then are missing");
+    say(out, hg_mode_is_light() ? ", and live is too low by those freed since" : "");
+}
+
 static void print_summary(struct hg_printer *out, const struct hg_live_table *table) {
     static const char *const modes[] = {"", "exact", "sampled", "paused"};
     struct hg_point totals = hg_timeline_totals(hg_clock_now());
@@ -174,8 +180,11 @@ static void print_summary(struct hg_printer *out, const struct hg_live_table *ta
     print_number(out, "live_blocks = ", totals.live_blocks);
     print_number(out,
                  hg_mode_is_light() ? "live_usable_bytes = " : "live_bytes = ", totals.live_bytes);
+    /* Under both names: the first is what readers know. */
     print_number(out, "peak_bytes = ", totals.peak_bytes);
+    if (hg_mode_is_light()) print_number(out, "peak_usable_bytes = ", totals.peak_bytes);
     print_number(out, "stacks = ", table->count);
+    if (hg_load(&g_header->paused_ns)) print_pauses(out);
 }
 
 /* ---- requests ----------------------------------------------------------------------------------- */

@@ -97,6 +97,13 @@ static void print_head(struct hg_printer *out, const struct hg_point *totals) {
     hg_print_text(out, is_usable ? ", as usable bytes\n" : "\n");
 }
 
+/* What is freed of blocks that came during a pause cannot be told from others while sampling. */
+static void print_pauses(struct hg_printer *out) {
+    bool is_light = hg_load(&g_header->flags) & HG_FLAG_USABLE;
+    hg_print_text(out, "(recording was paused: blocks from then are missing");
+    hg_print_text(out, is_light ? ", and totals are too low by those freed since)\n" : ")\n");
+}
+
 /* What a report must not keep to itself. */
 static void print_caveats(struct hg_printer *out, const struct hg_census *census) {
     if (census->has_samples) {
@@ -105,6 +112,7 @@ static void print_caveats(struct hg_printer *out, const struct hg_census *census
         hg_print_text(out, ": the bars are estimates, with their standard errors behind +-)\n");
     }
     if (hg_load(&g_header->paused_since)) hg_print_text(out, "(recording is paused)\n");
+    if (hg_load(&g_header->paused_ns)) print_pauses(out);
     if (hg_load(&g_header->ladder)) {
         hg_print_text(out, "(recording is incomplete: disk or memory is full)\n");
     }

@@ -207,6 +207,29 @@ def test_an_estimate_says_so(place: Path) -> None:
         assert error <= sum(report.age_errors.values())
 
 
+@pytest.mark.parametrize("sample", ["0", "256"])
+def test_a_pause_is_said(place: Path, sample: str) -> None:
+    outputs = {"HEAPGLASS_REPORT": OFTEN, "HEAPGLASS_REPORT_TO": "reports", "HEAPGLASS_SOCKET": "s"}
+    with conversation(place, HEAPGLASS_SAMPLE=sample, **outputs) as talk:
+        talk.tell("l 100 100")
+        assert "caveat" not in talk.ask("s", "summary").decode()
+        talk.ask("s", "pause")
+        talk.tell("l 100 100")
+        assert "(recording is paused)" in next_report(talk).notes
+        talk.ask("s", "resume")
+        talk.tell("f 50")
+        missing = "recording was paused: blocks from then are missing"
+        totals, live = (
+            (f", and {what} too low by those freed since" if sample != "0" else "")
+            for what in ("totals are", "live is")
+        )
+        assert f"({missing}{totals})" in next_report(talk).notes
+        summary = dict(line.split(" = ") for line in talk.ask("s", "summary").decode().splitlines())
+        assert summary["caveat"] == f"{missing}{live}"
+        usable = summary.get("peak_usable_bytes")
+        assert usable == (None if sample == "0" else summary["peak_bytes"])
+
+
 def test_nothing_is_printed_unless_asked_for(place: Path) -> None:
     with conversation(place, stderr=subprocess.PIPE) as talk:
         talk.tell("l 10 10")

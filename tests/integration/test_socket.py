@@ -225,6 +225,7 @@ def test_summary_has_the_totals(talk: Conversation) -> None:
     assert int(lines["allocations"]) == totals.allocations
     assert int(lines["live_bytes"]) == totals.live_bytes
     assert int(lines["peak_bytes"]) == totals.peak_bytes
+    assert "peak_usable_bytes" not in lines
     assert lines["recording"] == "exact"
 
 
