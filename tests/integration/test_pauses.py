@@ -10,6 +10,7 @@ from harness.counters import by_name
 from harness.programs import program
 from harness.running import under_heapglass
 from heapglass.model import ChangeReason, HeapSource, LossKind, Mode
+from heapglass.views.caveats import list_caveats
 
 PAUSING = program("pausing")
 
@@ -75,3 +76,8 @@ def test_where_blocks_are_sampled(bench: Bench, option: dict[str, str]) -> None:
         assert (counters["site_before"]["allocations"], counters["site_before"]["frees"]) == (11, 7)
     assert counters["site_before"]["live_bytes"] < 200000
     assert contradictions(parent) == contradictions(child) == []
+    told = list_caveats(parent, parent.sites())
+    assert not any("totals are exact" in one for one in told)
+    assert any("allocated during a pause are counted too" in one for one in told)
+    # Only of a child that was paused.
+    assert not any("during a pause" in one for one in list_caveats(child, child.sites()))

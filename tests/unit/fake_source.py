@@ -153,6 +153,7 @@ class FakeSource:
     is_reserved_up_front: bool = False
     live_unit: LiveUnit = LiveUnit.REQUESTED
     changes: tuple[ModeChange, ...] = ()
+    change_count: int = 0  # 0: as many as there are
     paused_ns: int = 0
     budget: float = 0.0
     is_forked: bool = False
@@ -237,7 +238,7 @@ class FakeSource:
             private_bytes=1 << 20,
             stats=dict(self.stats),
             changes=self.changes,
-            change_count=len(self.changes),
+            change_count=self.change_count or len(self.changes),
             paused_ns=self.paused_ns,
             budget=self.budget,
         )

@@ -69,6 +69,8 @@ def _main_lines(main: Glance) -> Iterator[str]:
     if main.sample_bytes:
         every = format_size(main.sample_bytes)
         yield f"sampled, once in {every}: sites are estimates; what is live counts usable bytes"
+    if main.sums.counts_usable and (main.header.paused_ns or main.header.paused_since):
+        yield "recording was paused: live and peak are off by what was allocated or freed then"
     if main.losses:
         yield "not seen, or only in part: " + ", ".join(_losses(main))
     if main.header.modules > schema.MODULES:

@@ -156,6 +156,11 @@ class Recorder:
     paused_ns: int = 0
     budget: float = 0.0  # share of processor time that the mode was chosen by; 0: none
 
+    @property
+    def was_paused(self) -> bool:
+        """A pause may be shorter than a tick of the clock, or later than the changes kept."""
+        return self.paused_ns > 0 or any(change.mode is Mode.PAUSED for change in self.changes)
+
 
 @dataclass(frozen=True, slots=True)
 class Module:

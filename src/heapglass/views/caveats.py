@@ -135,21 +135,40 @@ def sampling_sentences(
     recorder: Recorder, totals: Totals, process: Process, units: Units
 ) -> tuple[str, ...]:
     """What is estimated, and what totals count, in a recording in which blocks may be sampled."""
+    is_light = totals.live_unit is LiveUnit.USABLE
+    strangers = _stranger_sentences(recorder, process) if is_light else ()
     sentences = []
     if recorder.mode != "exact":
+        exact = "of totals, only what was allocated is exact" if strangers else "totals are exact"
         sentences.append(
             f"{sampled_text(recorder, units)}: sites are estimates and have standard errors;"
-            " totals are exact."
+            f" {exact}."
         )
-    if totals.live_unit is LiveUnit.USABLE:
+    if is_light:
         sentences.append(
             "Freed, live and peak totals count usable bytes, as the allocator set them aside."
         )
-        if process.is_forked:
-            sentences.append(
-                "Frees of blocks that came from the parent process are counted too: live and peak"
-                " totals are too low by these."
-            )
+    return (*sentences, *strangers)
+
+
+def _stranger_sentences(recorder: Recorder, process: Process) -> tuple[str, ...]:
+    """Which frees are counted though their blocks are not, or the other way round: where blocks
+    may be sampled, a free cannot tell whether its block was counted."""
+    sentences = []
+    if process.is_forked:
+        sentences.append(
+            "Frees of blocks that came from the parent process are counted too: live and peak"
+            " totals are too low by these."
+        )
+    if recorder.was_paused:
+        sentences.append(
+            "Frees of blocks that were allocated during a pause are counted too: live and peak"
+            " totals are too low by these."
+        )
+        sentences.append(
+            "Frees during a pause are counted of recorded blocks alone: live and peak totals are"
+            " too high by the others."
+        )
     return tuple(sentences)
 
 
@@ -212,12 +231,11 @@ def _mode_text(change: ModeChange, units: Units) -> str:
 
 
 def pause_sentences(recorder: Recorder) -> tuple[str, ...]:
-    pauses = sum(change.mode is Mode.PAUSED for change in recorder.changes)
-    if not pauses:
+    if not recorder.was_paused:
         return ()
-    times = _times(pauses)
+    times = _times(max(1, sum(change.mode is Mode.PAUSED for change in recorder.changes)))
     if recorder.change_count > len(recorder.changes):
-        times = f"at least {format_count(pauses)} times"
+        times = f"at least {times}"
     sentence = (
         f"Recording was paused {times}, for {format_duration(recorder.paused_ns)} in all: what was"
         " allocated then is in no number."

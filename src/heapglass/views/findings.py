@@ -15,6 +15,7 @@ from heapglass.analysis.walks import WalkRates, walk_rates
 from heapglass.model import (
     Finding,
     HeapSource,
+    LiveUnit,
     Loss,
     Losses,
     LossKind,
@@ -230,7 +231,7 @@ def _peak(seen: Examined) -> Iterator[Finding]:
     )
     for sentence in sentences:
         yield Finding(Severity.NOTE, "peak", sentence)
-    if not sentences and seen.recorder.mode == "exact":
+    if not sentences and seen.totals.live_unit is LiveUnit.REQUESTED:
         yield Finding(Severity.OK, "peak", "The peak is exact, and so is each site's share of it.")
 
 

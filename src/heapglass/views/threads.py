@@ -121,9 +121,12 @@ def _is_seen(thread: Thread, query: ThreadQuery) -> bool:
 
 def _exact_note(source: HeapSource, query: ThreadQuery) -> Iterator[str]:
     if source.totals.live_unit is LiveUnit.USABLE and not query.filters:
+        # Blocks of others are freed, too: see the caveats of forked and paused processes.
+        is_off = source.process.is_forked or source.recorder.was_paused
         yield (
-            "What threads did is exact, FREED and NET in usable bytes; what of it was temporary is"
-            " not known: 'heapglass table --group thread' has estimates."
+            f"What threads {'allocated' if is_off else 'did'} is exact, FREED and NET in usable"
+            " bytes; what of it was temporary is not known: 'heapglass table --group thread' has"
+            " estimates."
         )
 
 

@@ -75,6 +75,16 @@ def test_losses_and_their_reason_are_said(pid: int, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("pause", [{"paused_ns": 7}, {"paused_since": 1}])
+def test_a_pause_is_said_where_it_puts_totals_off(
+    pid: int, tmp_path: Path, pause: dict[str, int]
+) -> None:
+    light = glance(write_recording(tmp_path / "l", pid=pid, flags=schema.FLAG_USABLE, **pause))
+    exact = glance(write_recording(tmp_path / "x", pid=pid, **pause))
+    assert any(line.startswith("recording was paused: ") for line in lines([light], pid, tmp_path))
+    assert not any("paused" in line for line in lines([exact], pid, tmp_path))
+
+
 def test_last_recording_of_an_exec_chain_is_the_program(pid: int, tmp_path: Path) -> None:
     first = write_recording(tmp_path / "1", pid=pid, executable=b"/bin/env", state=4)
     last = write_recording(tmp_path / "2", pid=pid, state=schema.STATE_EXITED)

@@ -100,6 +100,28 @@ def test_pauses_are_told_with_their_length() -> None:
     assert sentence.startswith("Recording was paused 2 times, for 3.0 s in all")
 
 
+def test_pauses_beyond_the_changes_that_are_kept_are_told() -> None:
+    over = ModeChange(10**9, Mode.SAMPLED, 512 << 10, ChangeReason.OVER, 0.0412)
+    source = FakeSource(changes=(over,), change_count=2, budget=0.03, paused_ns=10**9)
+    assert "Recording was paused at least once, for 1.0 s in all" in caveats(source)[-1]
+
+
+def test_a_pause_puts_totals_off_where_blocks_may_be_sampled() -> None:
+    pause = ModeChange(10**9, Mode.PAUSED, 0, ChangeReason.ASKED, 0.0)
+    light = FakeSource(mode="sampled", live_unit=LiveUnit.USABLE, changes=(pause,), paused_ns=10**9)
+    told = caveats(light)
+    assert not any("totals are exact" in one for one in told)
+    assert any("allocated during a pause" in one and "too low" in one for one in told)
+    assert any("during a pause" in one and "too high" in one for one in told)
+    exact = caveats(FakeSource(changes=(pause,), paused_ns=10**9))
+    assert not any("too low" in one or "too high" in one for one in exact)
+
+
+def test_what_a_forked_process_holds_is_not_called_exact() -> None:
+    told = caveats(FakeSource(mode="sampled", live_unit=LiveUnit.USABLE, is_forked=True))
+    assert not any("totals are exact" in one for one in told)
+
+
 @pytest.mark.parametrize(("off", "text"), [(1536, "1.5 KiB more"), (-100, "100 B less")])
 def test_shares_that_miss_the_peak_are_told(off: int, text: str) -> None:
     sites = [FakeSite((frame("f"),), allocations=1, bytes_allocated=9000, peak_bytes=9000)]
