@@ -1,6 +1,7 @@
 """Sites' counters: the lines of all shards, and tables added up from them.
 
-A sampled site's blocks are counted in fractions, which are rounded after they were added up.
+A sampled site's blocks are counted in fractions, which are rounded (rounding.py) after they were
+added up.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from heapglass.model import SiteTable
 from heapglass.recording import schema
 from heapglass.recording.columns import dtype_of, signed, view
 from heapglass.recording.outcomes import outcome
+from heapglass.recording.rounding import Rounding
 from heapglass.recording.samples import blocks_variance, bytes_variance, read_beside
 from heapglass.recording.threads import Sums
 
@@ -93,11 +95,13 @@ def _overlaps(sites: NDArray[np.int64], first: int) -> bool:
     return bool(np.any((sites >= first) & (sites < first + schema.COUNTERS_PER_EXTENT)))
 
 
-def site_table(image: Image, lines: Lines, stacks: Stacks) -> SiteTable:
-    """The lines added up by site. `image` says which peak the lines are about."""
+def site_table(image: Image, lines: Lines, stacks: Stacks, shard: int = 0) -> SiteTable:
+    """The lines added up by site. `image` says which peak the lines are about; `shard` which one
+    they are of, where it is a single one."""
     shift = sample_shift(image, lines, stacks)
     ids, row = np.unique(stacks.canonical[lines.site], return_inverse=True)
-    adder = _Adder(row, len(ids), shift, lines)
+    rounding = Rounding(image.header.start_wall_ns, shard)
+    adder = _Adder(row, ids, rounding, shift, lines)
     peak_blocks, peak_bytes, is_now = _at_peak(image, lines.counters)
     largest, smallest = _extremes(row, len(ids), lines.counters)
     allocations = adder.blocks(signed(lines.counters["allocations"]))
@@ -178,9 +182,15 @@ class _Adder:
     """Adds up columns of lines by site; `shift` is each line's interval, 0 where it is exact."""
 
     def __init__(
-        self, row: NDArray[np.int64], rows: int, shift: NDArray[np.int64], lines: Lines
+        self,
+        row: NDArray[np.int64],
+        ids: NDArray[np.int64],
+        rounding: Rounding,
+        shift: NDArray[np.int64],
+        lines: Lines,
     ) -> None:
-        self._row, self._rows = row, rows
+        self._row, self._rows = row, len(ids)
+        self._ids, self._rounding = ids, rounding
         self._shift = shift
         self._lines = lines
         self._counters, self._samples = lines.counters, lines.samples
@@ -190,9 +200,9 @@ class _Adder:
 
     def blocks(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """Of numbers of blocks, in fractions where they are estimates."""
-        one = schema.BLOCK_FRACTION
-        total = self.plain(np.where(self._shift > 0, values, values * one))
-        return (total + one // 2) // one
+        exact = values * schema.BLOCK_FRACTION
+        total = self.plain(np.where(self._shift > 0, values, exact))
+        return self._rounding.to_blocks(total, self._ids)
 
     def outcome(self, name: str) -> NDArray[np.int64]:
         return self.blocks(outcome(self._lines, name)[0])
@@ -250,7 +260,8 @@ def clamp(table: SiteTable) -> SiteTable:
 
 def by_shard(image: Image, lines: Lines, stacks: Stacks) -> Iterator[tuple[int, SiteTable]]:
     for shard in np.unique(lines.shard):
-        yield int(shard), site_table(image, lines.where(lines.shard == shard), stacks)
+        mine = lines.where(lines.shard == shard)
+        yield int(shard), site_table(image, mine, stacks, int(shard))
 
 
 def _add(row: NDArray[np.int64], rows: int, values: NDArray[np.int64]) -> NDArray[np.int64]:

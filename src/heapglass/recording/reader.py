@@ -20,6 +20,7 @@ from heapglass.recording.ledger import birth_ns, read_blocks
 from heapglass.recording.marks import name_marks, read_mark_records
 from heapglass.recording.modules import ModuleTable, read_module_records
 from heapglass.recording.process import is_there
+from heapglass.recording.rounding import Rounding
 from heapglass.recording.snapshots import accumulate
 from heapglass.recording.stacks import Stacks, read_site_records
 from heapglass.recording.timeline import read_timeline
@@ -167,7 +168,8 @@ class Recording:
         may_be_sampled = self._image().header.flags & schema.FLAG_USABLE
         whole = self.sites() if may_be_sampled else None
         estimated = whole if whole is not None and whole.samples.any() else None
-        yield from accumulate(self._file, arena, self._read_stacks(), estimated)
+        rounding = Rounding(self._image().header.start_wall_ns)
+        yield from accumulate(self._file, arena, self._read_stacks(), rounding, estimated)
 
     def _image(self) -> Image:
         """The recording as it stands now. Whoever follows a reference from one table into another

@@ -20,14 +20,20 @@ if TYPE_CHECKING:
 
     from heapglass.model import SiteTable
     from heapglass.recording.file import RecordingFile
+    from heapglass.recording.rounding import Rounding
     from heapglass.recording.stacks import Stacks
 
 _COLUMNS = 4  # live_blocks, live_bytes, allocations, bytes_allocated
+_OF_BLOCKS = (0, 2)
 _LONGEST_VARINT = 10
 
 
 def accumulate(
-    file: RecordingFile, arena: bytes, stacks: Stacks, whole: SiteTable | None
+    file: RecordingFile,
+    arena: bytes,
+    stacks: Stacks,
+    rounding: Rounding,
+    whole: SiteTable | None,
 ) -> Iterator[Snapshot]:
     """Every snapshot as a full table, rows by the ids that sites are shown under. `whole` are the
     sites since, where some of them are estimates."""
@@ -48,10 +54,20 @@ def accumulate(
         np.add.at(values, canonical[site], np.where(is_exact, change * one, change))
         is_known[canonical[site]] = True
         known = np.flatnonzero(is_known)
-        columns = np.maximum((values[known] + one // 2) // one, 0).T
+        columns = np.maximum(_whole_blocks(values[known], known, rounding), 0).T
         errors = None if whole is None else SnapshotErrors(*_errors(whole, known, columns))
         live_blocks, live_bytes, allocations, bytes_allocated = columns
         yield Snapshot(time, known, live_blocks, live_bytes, allocations, bytes_allocated, errors)
+
+
+def _whole_blocks(
+    values: NDArray[np.int64], site: NDArray[np.int64], rounding: Rounding
+) -> NDArray[np.int64]:
+    """The same rows, rounded as the table of all sites is."""
+    values = values.copy()
+    for column in _OF_BLOCKS:
+        values[:, column] = rounding.to_blocks(values[:, column], site)
+    return values
 
 
 def _errors(
