@@ -70,6 +70,7 @@ class FakeSite:
     peak_bytes: int = 0
     temporary: int = 0
     samples: int = 0
+    frees_samples: bool = False  # of others; without samples of its own
     shard: int = 0
     cut: Pseudo | None = None
 
@@ -78,7 +79,7 @@ class FakeSite:
         row = {name: getattr(self, name) for name in (*names, "peak_bytes", "temporary")}
         row["live_blocks"] = self.allocations - self.frees
         row["live_bytes"] = self.bytes_allocated - self.bytes_freed
-        if self.samples:
+        if self.samples or self.frees_samples:
             row |= {"samples": self.samples, "sample_bytes": SAMPLE_BYTES}
             for name in ESTIMATED:
                 row[f"{name}_error"] = row.get(name, 0) // 10

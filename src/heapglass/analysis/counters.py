@@ -48,9 +48,13 @@ class Counters:
     temporary: int
     realloc_in_place: int
     realloc_moved: int
-    samples: int = 0  # blocks that estimates rest on; 0: all of it is exact
-    sample_bytes: int = 0  # the interval, the widest of several
+    samples: int = 0  # blocks allocated that estimates rest on; a thread may free those of others
+    sample_bytes: int = 0  # the interval, the widest of several; 0: all of it is exact
     errors: Errors = Errors()
+
+    @property
+    def is_estimated(self) -> bool:
+        return self.sample_bytes > 0
 
     def error(self, name: str) -> float:
         """Of one counter; 0 where it is exact."""

@@ -84,10 +84,12 @@ def add_tables(tables: Iterable[SiteTable], whole: SiteTable) -> SiteTable:
     order = np.argsort(whole.id)
     sums = {name: np.zeros(len(whole), dtype=np.int64) for name in COLUMNS}
     squares = {f"{name}_error": np.zeros(len(whole)) for name in ESTIMATED}
+    widest = np.zeros(len(whole), dtype=np.int64)
     is_there = np.zeros(len(whole), dtype=bool)
     for table in tables:
         rows = order[np.searchsorted(whole.id[order], table.id)]
         is_there[rows] = True
+        widest[rows] = np.maximum(widest[rows], table.sample_bytes)
         for name, total in sums.items():
             total[rows] += getattr(table, name)
         for name, square in squares.items():
@@ -96,5 +98,5 @@ def add_tables(tables: Iterable[SiteTable], whole: SiteTable) -> SiteTable:
     for live, allocated, freed in _LIVE_OF:
         squares[live] = np.abs(squares[allocated] - squares[freed])
     errors = {name: np.sqrt(square) for name, square in squares.items()}
-    changes: dict[str, Any] = {**sums, **errors}
+    changes: dict[str, Any] = {**sums, **errors, "sample_bytes": widest}
     return take_rows(replace(whole, **changes), np.flatnonzero(is_there))

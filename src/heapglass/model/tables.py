@@ -16,9 +16,9 @@ F64 = NDArray[np.float64]
 class SiteTable:
     """One row per site, summed over threads. `id` is the site id, not the row number.
 
-    Of sites with samples all counters are estimates: the errors are their standard errors. Those
-    at the peak, of temporary blocks and of reallocs are themselves estimates: in proportion to
-    what was allocated or freed.
+    Of sites with an interval all counters are estimates: the errors are their standard errors.
+    Those at the peak, of temporary blocks and of reallocs are themselves estimates: in proportion
+    to what was allocated or freed.
     """
 
     id: I64
@@ -37,7 +37,7 @@ class SiteTable:
     realloc_moved: I64
     first_seen_ns: I64
     sample_bytes: I64  # the sampling interval, the widest if there were several; 0: exact
-    samples: I64  # blocks that the estimates rest on; what is exact needs none
+    samples: I64  # blocks allocated that the estimates rest on; a thread may free those of others
     allocations_error: F64
     frees_error: F64
     bytes_allocated_error: F64

@@ -56,7 +56,7 @@ def choose_columns(query: ColumnQuery) -> tuple[Column, ...]:
     room for them. On a narrow one, what is sorted by takes the place of the blocks if it is none
     of these."""
     room = sys.maxsize if query.width is None else query.width
-    room -= _ERRORS_WIDTH if query.sum.samples else 0
+    room -= _ERRORS_WIDTH if query.sum.is_estimated else 0
     is_wide = room >= _SHARES_FROM
     blocks = _count(query, "BLOCKS", "live_blocks")
     allocated = _size(query, "BYTES", "bytes_allocated")

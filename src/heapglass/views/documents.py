@@ -201,7 +201,7 @@ def _change(change: ModeChange) -> Document:
 def counters_document(counters: Counters, absent: frozenset[str] = NOTHING) -> Document:
     """What is exact has no errors, and nothing to say about samples; what is not known is null."""
     document = asdict(counters) | dict.fromkeys(absent)
-    if not counters.samples:
+    if not counters.is_estimated:
         del document["errors"], document["sample_bytes"], document["samples"]
     return document
 

@@ -90,7 +90,7 @@ def _part_sentences(source: HeapSource) -> Iterator[str]:
 
 
 def _error_sentences(table: SiteTable, query: ExtractQuery) -> Iterator[str]:
-    if not table.samples.any():
+    if not table.sample_bytes.any():
         return
     if query.has_errors:
         yield "Errors of snapshots were not recorded: they are taken from those of the whole run."

@@ -166,7 +166,7 @@ def _filtered(
             net_bytes=sums.live_bytes,
             temporary=sums.temporary,
         )
-        yield _Part(thread, sums.errors if sums.samples else None)
+        yield _Part(thread, sums.errors if sums.is_estimated else None)
 
 
 def _groups(parts: Sequence[_Part], *, is_by_name: bool) -> Iterable[Sequence[_Part]]:

@@ -123,7 +123,7 @@ def _thread_note(query: TimelineQuery) -> Iterator[str]:
 
 
 def _error_note(table: SiteTable, query: TimelineQuery, picked: set[int] | None) -> Iterator[str]:
-    if table.samples.any() and (picked is not None or query.top):
+    if table.sample_bytes.any() and (picked is not None or query.top):
         yield (
             "Errors of snapshots were not recorded: they are taken from those of the whole run;"
             " --json has them for each point."
@@ -203,7 +203,7 @@ def _sum_of(history: Sequence[Snapshot], column: str, sites: SiteTable) -> Serie
     return Series(
         np.array([one.time_ns for one in history], dtype=np.int64),
         np.array(values, dtype=np.int64),
-        np.array(errors) if sites.samples.any() else None,
+        np.array(errors) if sites.sample_bytes.any() else None,
     )
 
 

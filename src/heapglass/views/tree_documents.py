@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from heapglass.analysis.tree import ROOT
 from heapglass.model import HeapSource
 from heapglass.views.documents import Document, losses_document, process_document, sampling_document
@@ -33,9 +35,10 @@ def _nodes(view: TreeView) -> list[Document]:
     known = [name for name in NODE_COUNTERS if name not in view.absent]
     totals = {name: view.tree.totals(getattr(view.table, name)) for name in known}
     samples = view.tree.totals(view.table.samples)
+    estimates = view.tree.totals((view.table.sample_bytes > 0).astype(np.int64))
     errors = {
         name: view.tree.errors(getattr(view.table, f"{name}_error"))
-        for name in (known if samples[ROOT] else ())
+        for name in (known if estimates[ROOT] else ())
     }
     listed: list[Document] = []
     pending = [(ROOT, -1)]
@@ -44,7 +47,7 @@ def _nodes(view: TreeView) -> list[Document]:
         counters: Document = {
             name: int(totals[name][node]) if name in totals else None for name in NODE_COUNTERS
         }
-        if samples[node]:
+        if estimates[node]:
             counters["samples"] = int(samples[node])
             counters["errors"] = {name: float(error[node]) for name, error in errors.items()}
             counters["total_error"] = float(view.error[node])

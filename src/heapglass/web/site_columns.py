@@ -130,7 +130,7 @@ def _extremes(table: SiteTable, group: Rows, count: int) -> dict[str, I64]:
 
 
 def _errors(table: SiteTable, group: Rows, count: int) -> dict[str, I64]:
-    if not np.any(table.samples):
+    if not np.any(table.sample_bytes):
         return {}
     errors = {}
     for name in ERRORS:

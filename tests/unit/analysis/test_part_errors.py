@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from heapglass.analysis.counters import counters_at
 from heapglass.analysis.threads import add_tables
 from heapglass.analysis.windows import subtract_sites
+from heapglass.views.documents import counters_document
 from unit.fake_source import site_table
 
 
@@ -32,3 +34,11 @@ def test_blocks_that_one_thread_allocated_and_another_freed_are_live_for_none() 
     assert both.live_blocks_error.tolist() == pytest.approx([4])
     alone = add_tables([site_table([consumer])], whole)
     assert alone.live_blocks_error.tolist() == pytest.approx([3])
+
+
+def test_a_thread_that_only_frees_has_estimates_all_the_same() -> None:
+    consumer = {"id": 2, "frees": 9, "frees_error": 3, "sample_bytes": 512}
+    whole = site_table([{"id": 2, "samples": 5, "sample_bytes": 1024}])
+    part = counters_at(add_tables([site_table([consumer])], whole), 0)
+    assert (part.samples, part.sample_bytes, part.is_estimated) == (0, 512, True)
+    assert counters_document(part)["errors"]["frees"] == pytest.approx(3)
