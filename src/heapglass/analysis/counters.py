@@ -32,6 +32,9 @@ class Errors:
     realloc_moved: float = 0.0
 
 
+EXACT = Errors()
+
+
 @dataclass(frozen=True, slots=True)
 class Counters:
     """Sums over sites. The peak is what was live when the whole process was at its peak, so it
@@ -50,7 +53,7 @@ class Counters:
     realloc_moved: int
     samples: int = 0  # blocks allocated that estimates rest on; a thread may free those of others
     sample_bytes: int = 0  # the interval, the widest of several; 0: all of it is exact
-    errors: Errors = Errors()
+    errors: Errors = EXACT
 
     @property
     def is_estimated(self) -> bool:

@@ -10,11 +10,13 @@ from dataclasses import fields, replace
 
 import numpy as np
 
+from heapglass.analysis.counters import Errors, sum_counters
 from heapglass.errors import UsageError
 from heapglass.model import (
     BlockTable,
     HeapSource,
     Histogram,
+    LiveUnit,
     Losses,
     Mark,
     Module,
@@ -97,6 +99,7 @@ class Narrowed:
             reallocs=int(table.realloc_in_place.sum() + table.realloc_moved.sum()),
             usable_live_bytes=live,
             usable_peak_bytes=None,
+            live_unit=LiveUnit.REQUESTED,
         )
 
     def sites(self) -> SiteTable:
@@ -155,6 +158,21 @@ def is_part(source: HeapSource) -> bool:
     if isinstance(source, Noted):
         return is_part(source.whole)
     return isinstance(source, Narrowed)
+
+
+def total_errors(source: HeapSource, table: SiteTable) -> Errors:
+    """Those of its totals; `table` has all its sites. Of a part all totals are what its sites add
+    up to; of the whole, threads know all but what was temporary."""
+    errors = sum_counters(table).errors
+    return errors if is_part(source) else Errors(temporary=errors.temporary)
+
+
+def counts_usable(source: HeapSource) -> bool:
+    """Whether timeline and threads count usable bytes. Of a part these are those of the whole,
+    while its totals are sums over sites, in requested bytes."""
+    while isinstance(source, Narrowed):
+        source = source.whole
+    return source.totals.live_unit is LiveUnit.USABLE
 
 
 def absent_counters(source: HeapSource) -> frozenset[str]:

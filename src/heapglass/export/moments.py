@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from heapglass.analysis.narrowed import counts_usable
 from heapglass.export.extract import Extract
-from heapglass.model import LiveUnit, Snapshot, Timeline
+from heapglass.model import Snapshot, Timeline
 from heapglass.model.tables import I64
 
 _MOST_POINTS = 100
@@ -31,7 +32,7 @@ def pick_moments(extract: Extract) -> list[Moment]:
     snapshots alone are used, so that all moments are of one kind.
     """
     timeline = extract.heap.timeline()
-    if not extract.is_whole or extract.heap.totals.live_unit is LiveUnit.USABLE:
+    if not extract.is_whole or counts_usable(extract.heap):
         timeline = _take(timeline, np.empty(0, np.int64))
     snapshots = _thin(_live_by_row(extract), _MOST_DETAILED if len(timeline) else _MOST_POINTS)
     every = -(-len(snapshots) // _MOST_DETAILED) or 1

@@ -14,9 +14,10 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from heapglass import __version__
+from heapglass.analysis.narrowed import counts_usable
 from heapglass.analysis.stacks import responsible_frame
 from heapglass.export.extract import Extract, command_text, frame_name
-from heapglass.model import LiveUnit, Timeline
+from heapglass.model import Timeline
 from heapglass.model.tables import I64
 
 _MOST_FUNCTIONS = 10
@@ -48,7 +49,7 @@ def _events(extract: Extract) -> Iterator[Event]:
     timeline = extract.heap.timeline()
     yield from _counter("live bytes", timeline.time_ns, timeline.live_bytes)
     yield from _counter("live blocks", timeline.time_ns, timeline.live_blocks)
-    if extract.heap.totals.live_unit is LiveUnit.REQUESTED:
+    if not counts_usable(extract.heap):
         slack = np.maximum(timeline.usable_bytes - timeline.live_bytes, 0)
         yield from _counter("slack bytes", timeline.time_ns, slack)
     yield from _counter("bytes allocated per second", timeline.time_ns, _rate(timeline))

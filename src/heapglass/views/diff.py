@@ -8,10 +8,11 @@ from math import hypot
 
 import numpy as np
 
+from heapglass.analysis.counters import Errors
 from heapglass.analysis.diff import Change, Matcher, MatchKey, Pair, Side, pair_sides
 from heapglass.analysis.filters import Filter
 from heapglass.analysis.grouping import GroupBy, GroupKey, group_key
-from heapglass.analysis.narrowed import absent_counters
+from heapglass.analysis.narrowed import absent_counters, total_errors
 from heapglass.analysis.order import SortKey, sort_column
 from heapglass.analysis.plumbing import Plumbing
 from heapglass.analysis.stacks import NamedStack
@@ -76,6 +77,8 @@ class DiffView:
     group: GroupBy | None
     before: Totals
     after: Totals
+    before_errors: Errors  # standard errors of those totals that are estimates
+    after_errors: Errors
     knows_peak: bool  # of both
     rows: tuple[DiffRow, ...]
     matched: int  # rows there would be without a limit
@@ -102,6 +105,8 @@ def build_diff(before: Named, after: Named, query: DiffQuery) -> DiffView:
         group=query.group,
         before=before.heap.totals,
         after=after.heap.totals,
+        before_errors=total_errors(before.heap, before.heap.sites()),
+        after_errors=total_errors(after.heap, after.heap.sites()),
         knows_peak=not {"peak_bytes"}
         & (absent_counters(before.heap) | absent_counters(after.heap)),
         rows=tuple(rows[: query.limit] if query.limit else rows),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from heapglass.analysis.counters import Errors
 from heapglass.analysis.diff import Side
+from heapglass.analysis.narrowed import absent_counters
+from heapglass.model import Totals
 from heapglass.views.diff import DiffRow, DiffView, Named
 from heapglass.views.documents import (
     Document,
@@ -21,12 +24,12 @@ def diff_document(before: Named, after: Named, view: DiffView) -> Document:
         "before": {
             "process": process_document(before.heap.process),
             "sampling": sampling_document(before.heap.recorder),
-            "totals": totals_document(view.before, None),
+            "totals": _totals(before, view.before, view.before_errors),
         },
         "after": {
             "process": process_document(after.heap.process),
             "sampling": sampling_document(after.heap.recorder),
-            "totals": totals_document(view.after, None),
+            "totals": _totals(after, view.after, view.after_errors),
         },
         "caveats": list(view.caveats),
         "warnings": list(view.warnings),
@@ -46,6 +49,10 @@ def diff_document(before: Named, after: Named, view: DiffView) -> Document:
         ],
         "rows": [_row(row, view) for row in view.rows],
     }
+
+
+def _totals(named: Named, totals: Totals, errors: Errors) -> Document:
+    return totals_document(totals, absent_counters(named.heap), errors)
 
 
 def _row(row: DiffRow, view: DiffView) -> Document:

@@ -10,7 +10,7 @@ from dataclasses import asdict, astuple, fields
 from functools import lru_cache
 from typing import Any
 
-from heapglass.analysis.counters import Counters
+from heapglass.analysis.counters import EXACT, Counters, Errors
 from heapglass.analysis.grouping import Group
 from heapglass.analysis.narrowed import NOTHING
 from heapglass.model import (
@@ -43,9 +43,8 @@ def summary_document(view: SummaryView) -> Document:
         "schema": SUMMARY_SCHEMA,
         "process": process_document(view.process),
         "totals": {
-            **totals_document(view.totals, view.peak_difference_bytes),
-            **dict.fromkeys(_absent_totals(view.absent)),
-            **({"errors": _total_errors(view)} if any(astuple(view.errors)) else {}),
+            **totals_document(view.totals, view.absent, view.errors),
+            "peak_difference_bytes": view.peak_difference_bytes,
         },
         "losses": losses_document(view.losses),
         "sampling": sampling_document(view.recorder),
@@ -122,7 +121,10 @@ def process_document(process: Process) -> Document:
     }
 
 
-def totals_document(totals: Totals, peak_difference_bytes: int | None) -> Document:
+def totals_document(
+    totals: Totals, absent: frozenset[str] = NOTHING, errors: Errors = EXACT
+) -> Document:
+    """What is not known of a part is null; `errors` are those of the totals that are estimates."""
     document = asdict(totals)
     document["peak_time"] = document.pop("peak_time_ns") / 1e9
     if totals.usable_peak_bytes is None:
@@ -130,14 +132,15 @@ def totals_document(totals: Totals, peak_difference_bytes: int | None) -> Docume
     return {
         **document,
         "slack_bytes": totals.slack_bytes,
-        "peak_difference_bytes": peak_difference_bytes,
+        "peak_difference_bytes": None,
+        **dict.fromkeys(_absent_totals(absent)),
+        **({"errors": _total_errors(errors, absent)} if any(astuple(errors)) else {}),
     }
 
 
-def _total_errors(view: SummaryView) -> Document:
-    """Of those totals that are estimates."""
-    errors = {name: error for name, error in asdict(view.errors).items() if error}
-    return {name: error for name, error in errors.items() if name in _TOTALS - view.absent}
+def _total_errors(errors: Errors, absent: frozenset[str]) -> Document:
+    known = _TOTALS - absent
+    return {name: error for name, error in asdict(errors).items() if error and name in known}
 
 
 _TOTALS = {field.name for field in fields(Totals)}

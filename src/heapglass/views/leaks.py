@@ -12,11 +12,12 @@ from heapglass.analysis.blocks import take_blocks
 from heapglass.analysis.filters import Filter, passes_all
 from heapglass.analysis.grouping import GroupBy, GroupKey, group_key
 from heapglass.analysis.leaks import Remainder, call_remainder
+from heapglass.analysis.narrowed import counts_usable
 from heapglass.analysis.plumbing import Plumbing
 from heapglass.analysis.stacks import NamedStack, responsible_frame
 from heapglass.analysis.suppressions import Suppression, Suppressor
 from heapglass.analysis.suspects import Certainty, Span, Suspect, find_suspects, levels_at
-from heapglass.model import BlockTable, HeapSource, LiveUnit
+from heapglass.model import BlockTable, HeapSource
 from heapglass.units import Units
 from heapglass.views.caveats import list_caveats
 from heapglass.views.naming import Resolver, name_stacks
@@ -123,7 +124,7 @@ def build_leaks(source: HeapSource, resolver: Resolver, query: LeakQuery) -> Lea
         bytes_error=hypot(*(row.bytes_error for row in rows)),
         left_out=left_out,
         knows_growth=levels is not None,
-        may_miss=source.totals.live_unit is LiveUnit.USABLE and source.totals.live_blocks > 0,
+        may_miss=counts_usable(source) and source.totals.live_blocks > 0,
         group=query.group,
         warnings=tuple(resolver.warnings),
     )

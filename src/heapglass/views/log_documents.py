@@ -36,7 +36,7 @@ def _process(view: LogProcessView) -> Document:
     return {
         "process": process_document(view.process),
         "caveats": list(view.caveats),
-        "totals": totals_document(view.totals, None),
+        "totals": totals_document(view.totals),
         "threads": view.thread_count,
         "calls": view.calls,
         "dropped": view.dropped,

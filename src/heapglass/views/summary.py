@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from heapglass.analysis.counters import Errors, sum_counters
+from heapglass.analysis.counters import Errors
 from heapglass.analysis.leaks import Remainder, find_remains
-from heapglass.analysis.narrowed import absent_counters, is_part
+from heapglass.analysis.narrowed import absent_counters, total_errors
 from heapglass.analysis.order import SortKey, top_sites
 from heapglass.analysis.peak import peak_difference_bytes
 from heapglass.analysis.plumbing import Plumbing
@@ -17,7 +17,6 @@ from heapglass.model import (
     Process,
     ProcessState,
     Recorder,
-    SiteTable,
     Totals,
 )
 from heapglass.text import printable, shell_word
@@ -74,7 +73,7 @@ def build_summary(source: HeapSource, resolver: Resolver, query: SummaryQuery) -
         thread_count=sum(one.first_seen_ns <= process.duration_ns for one in source.threads),
         site_count=len(table),
         totals=source.totals,
-        errors=_total_errors(source, table),
+        errors=total_errors(source, table),
         peak_difference_bytes=peak_difference_bytes(source, table),
         losses=source.losses,
         recorder=source.recorder,
@@ -90,13 +89,6 @@ def build_summary(source: HeapSource, resolver: Resolver, query: SummaryQuery) -
         warnings=tuple(resolver.warnings),
         absent=absent,
     )
-
-
-def _total_errors(source: HeapSource, table: SiteTable) -> Errors:
-    """Of a part all totals are what its sites add up to; of the whole, threads know all but what
-    was temporary."""
-    errors = sum_counters(table).errors
-    return errors if is_part(source) else Errors(temporary=errors.temporary)
 
 
 def command_text(process: Process) -> str:

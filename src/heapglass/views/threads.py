@@ -12,8 +12,9 @@ import numpy as np
 from heapglass.analysis.counters import Errors, add_errors, sum_counters
 from heapglass.analysis.filters import Filter
 from heapglass.analysis.grouping import name_threads
+from heapglass.analysis.narrowed import counts_usable
 from heapglass.analysis.threads import find_threads
-from heapglass.model import HeapSource, LiveUnit, Thread
+from heapglass.model import HeapSource, Thread
 from heapglass.units import Units, format_duration
 from heapglass.views.caveats import list_caveats
 from heapglass.views.naming import Resolver
@@ -120,7 +121,7 @@ def _is_seen(thread: Thread, query: ThreadQuery) -> bool:
 
 
 def _exact_note(source: HeapSource, query: ThreadQuery) -> Iterator[str]:
-    if source.totals.live_unit is LiveUnit.USABLE and not query.filters:
+    if counts_usable(source) and not query.filters:
         # Blocks of others are freed, too: see the caveats of forked and paused processes.
         is_off = source.process.is_forked or source.recorder.was_paused
         yield (

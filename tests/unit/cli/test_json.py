@@ -220,6 +220,21 @@ def test_errors_of_calls_add_up_as_squares(run: Run) -> None:
     assert set(at_peak["errors"]) == {"live_blocks", "live_bytes"}
 
 
+def test_totals_of_differences_are_those_of_the_summary(run: Run) -> None:
+    found = document(run, sampled_heap(), "diff", "x@peak", "later")
+    for side, name in (("before", "x@peak"), ("after", "later")):
+        totals = document(run, sampled_heap(), "summary", name)["totals"]
+        assert found[side]["totals"] == totals | {"peak_difference_bytes": None}
+    assert found["before"]["totals"]["errors"]
+    assert found["before"]["totals"]["peak_bytes"] is None
+    assert found["before"]["totals"]["usable_live_bytes"] is None
+
+
+def test_at_a_moment_sites_are_added_up_in_requested_bytes(run: Run) -> None:
+    assert document(run, sampled_heap(), "summary", "x")["totals"]["live_unit"] == "usable"
+    assert document(run, sampled_heap(), "summary", "x@peak")["totals"]["live_unit"] == "requested"
+
+
 def test_errors_of_differences(run: Run) -> None:
     rows = document(run, sampled_heap(), "diff", "x", "later", "--sort", "live")["rows"]
     sampled = [row for row in rows if "error" in row["before"]]
