@@ -105,6 +105,8 @@ def test_they_are_shown(bench: Bench, cli: Cli) -> None:
     document = json.loads(cli("summary", "--json", parent.name).stdout)
     assert [mark["name"] for mark in document["marks"]] == ["start", "threads\n\x1b[1m", "mark"]
     assert sum(site["live_bytes"] for site in document["annotated"]) == 300
+    for site in document["annotated"]:
+        assert site["stack"][site["responsible"]]["function"].startswith("site_")
     assert "threads\\n" in cli("timeline", parent.name).stdout
     then = " ".join(cli("table", f"{parent.name}@mark").stdout.split())
     assert "the mark 'mark' at" in then

@@ -3,7 +3,8 @@
 The rule, in this order; a frame is plumbing when
  1. its module is the C library, the dynamic loader, the C++ runtime, an allocator, or heapglass;
  2. its function is an allocation entry point (malloc, strdup, operator new, ...) or what starts
-    programs and threads, wherever it lives, so that statically linked programs read the same;
+    programs and threads, wherever it lives, so that statically linked programs read the same; so
+    are heapglass.h's for annotated blocks, which are inlined into whoever calls them;
  3. its function is in namespace std, __gnu_cxx or __cxxabiv1, is a Rust allocation shim, or comes
     from the headers or sources of the C++ or Rust standard library (debug information names
     inlined functions without their namespaces, and `core` and `alloc` are words anyone may use);
@@ -33,6 +34,7 @@ _ENTRIES = frozenset(
     """
     malloc calloc realloc reallocarray free cfree memalign posix_memalign aligned_alloc valloc
     pvalloc malloc_usable_size strdup strndup wcsdup asprintf vasprintf getline getdelim
+    heapglass_alloc heapglass_pool_alloc
     """.split()
 )
 _STARTS = frozenset(

@@ -58,6 +58,8 @@ def test_other_modules_are_not(module: str) -> None:
         "std::__cxx11::basic_string<char>::_M_create(unsigned long&, unsigned long)",
         "__rust_alloc",
         "__rdl_realloc",
+        "heapglass_alloc",
+        "heapglass_pool_alloc",
     ],
 )
 def test_allocation_functions_and_containers_are_plumbing(function: str) -> None:
