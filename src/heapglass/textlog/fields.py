@@ -22,6 +22,7 @@ _TWO_CHARACTERS = np.uint64(0xFFFF)
 _UNKNOWN = -1
 _IDS = 1 << 31  # no process or thread has this id
 _SIZES = 1 << 48  # no block has this size
+_ASKED_SIZES = 1 << 64  # but calls that fail may have asked for any
 
 
 def is_id(value: int) -> bool:
@@ -140,7 +141,7 @@ def _put(entries: Entries, at: I64, part: Entries) -> None:
 
 
 _ODD = re.compile(
-    rb"\+\s+(?P<name>[\w-]+)(?:\s+(?P<size>\d{1,19})\s+(?P<address>0[xX][\da-fA-F]{1,16}|\(nil\))"
+    rb"\+\s+(?P<name>[\w-]+)(?:\s+(?P<size>\d{1,20})\s+(?P<address>0[xX][\da-fA-F]{1,16}|\(nil\))"
     rb"(?:\s+(?P<pid>\d{1,10})\s+(?P<tid>\d{1,10})(?:\s+(?P<number>\d{1,18})"
     rb"(?:\s+(?P<old>0[xX][\da-fA-F]{1,16}|\(nil\))\s+(?P<old_number>\d{1,18}))?)?)?)?\s*"
 )
@@ -155,7 +156,8 @@ class OddEntry:
 
 
 def read_odd_entry(text: bytes) -> OddEntry:
-    """Unusual blanks, a null pointer as C libraries print it, marks without numbers."""
+    """Unusual blanks, a null pointer as C libraries print it, marks without numbers, calls that
+    failed as they asked for more than there can be."""
     match = _ODD.fullmatch(text)
     if match is None:
         return OddEntry({}, "an entry that makes no sense")
@@ -168,10 +170,12 @@ def read_odd_entry(text: bytes) -> OddEntry:
     for name, field in match.groupdict().items():
         if field is not None and name != "name":
             values[name] = 0 if field == b"(nil)" else int(field, 0 if name in _HEX else 10)
-    if values.get("size", 0) >= _SIZES:
+    if values.get("size", 0) >= (_SIZES if values.get("address") else _ASKED_SIZES):
         return OddEntry({}, "an entry of an impossible size")
     if max(values.get("pid", 0), values.get("tid", 0)) >= _IDS:
         return OddEntry({}, "an entry of an impossible process or thread")
+    if not values.get("address"):
+        values["size"] = 0  # nothing was handed out
     return OddEntry(values)
 
 

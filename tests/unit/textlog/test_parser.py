@@ -99,6 +99,8 @@ def test_carriage_returns_and_blanks_change_nothing() -> None:
         (b"+ malloc 12 0xzz\n-", "an entry that makes no sense"),
         (b"+ malloc -12 0x10\n-", "an entry that makes no sense"),
         (b"+ malloc 999999999999999 0x10\n-", "an entry of an impossible size"),
+        (b"+ malloc 18446744073709551616 0x0\n-", "an entry of an impossible size"),
+        (b"+ malloc 18446744073709551615 0x10\n-", "an entry of an impossible size"),
         (b"+ malloc 1 0x10 4294967296 1\n-", "an entry of an impossible process or thread"),
         (b"+ malloc 1 0x10 1 2 3 4\n-", "an entry that makes no sense"),
     ],
@@ -106,6 +108,17 @@ def test_carriage_returns_and_blanks_change_nothing() -> None:
 def test_what_is_not_understood_has_its_line(line: bytes, what: str) -> None:
     log = read(SEED_LOG + line + b"\n+ malloc 8 0x40\n-\n")
     assert complaints(log) == [(16, what)]
+    assert log.heaps[0].totals.live_bytes == 48
+
+
+def test_calls_that_fail_may_have_asked_for_anything() -> None:
+    log = read(
+        SEED_LOG
+        + b"+ malloc 18446744073709551615 0x0\n-\n+ calloc 1125899906842624 (nil)\n-\n"
+        + b"+ realloc-alloc 36028797018963968 0x0\n-\n+ malloc 16 0x0\n-\n+ malloc 8 0x40\n-\n"
+    )
+    assert complaints(log) == []
+    assert log.heaps[0].replay.faults.failed == 4
     assert log.heaps[0].totals.live_bytes == 48
 
 
