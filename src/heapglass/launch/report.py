@@ -36,7 +36,7 @@ LOSS_WORDS = {
 
 REASON_WORDS = {
     "disk_full": "there was no space left for the file",
-    "budget": "the recording reached its size limit",
+    "budget": "it has reached the size that it may have",
     "no_memory": "the kernel refused memory",
     "internal": "a check inside the recorder failed",
     "cannot_grow": "the file was out of reach, or the program's sandbox let it grow no more",

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from heapglass.analysis.narrowed import absent_counters, is_part
 from heapglass.analysis.peak import peak_difference_bytes
+from heapglass.launch.report import REASON_WORDS
 from heapglass.model import (
     ChangeReason,
     HeapSource,
     LiveUnit,
+    Loss,
     Losses,
     LossKind,
     Mode,
@@ -33,7 +35,7 @@ _SENTENCES: dict[LossKind, tuple[str, str]] = {
     ),
     LossKind.COUNTERS_FULL: (
         "event",
-        "Had no room to count {} by site: the sites add up to less than the totals.",
+        f"Had no room to count {{}}: {_GONE}, and blocks that they freed count as live.",
     ),
     LossKind.EARLY: ("allocation", f"Missed {{}} made before recording could start: {_GONE}."),
     LossKind.MISSED_FREE: (
@@ -75,12 +77,16 @@ _SENTENCES: dict[LossKind, tuple[str, str]] = {
         "Dated {} back to before a pause of their thread: these ages and lifetimes are off by it.",
     ),
 }
-_REASONS = {
-    "disk_full": "the file system refused space",
-    "budget": "its memory budget was used up",
-    "no_memory": "the kernel refused memory",
-    "internal": "an internal check failed",
-    "cannot_grow": "its file was out of reach, or the program's sandbox let it grow no more",
+# Where blocks may be sampled totals are counted apart from what is recorded of a block.
+_LIGHT_SENTENCES: dict[LossKind, tuple[str, str]] = {
+    LossKind.LEDGER_FULL: (
+        "allocation",
+        "Had no room to record {}: totals include them, sites do not.",
+    ),
+    LossKind.COUNTERS_FULL: (
+        "event",
+        "Had no room to count {} by site: totals include them, sites do not.",
+    ),
 }
 
 
@@ -93,7 +99,7 @@ def list_caveats(source: HeapSource, table: SiteTable, units: Units = Units.IEC)
     return (
         *source.notes,
         *ladder_sentences(losses),
-        *(loss_sentence(loss.kind, loss.events) for loss in losses.items if loss.events),
+        *(loss_sentence(loss, source.totals.live_unit) for loss in losses.items if loss.events),
         *module_sentences(losses),
         *(part_sentences if is_part(source) else whole_sentences)(source, units),
         *budget_sentences(source.recorder, units),
@@ -105,9 +111,11 @@ def list_caveats(source: HeapSource, table: SiteTable, units: Units = Units.IEC)
     )
 
 
-def loss_sentence(kind: LossKind, events: int) -> str:
-    noun, sentence = _SENTENCES[kind]
-    return sentence.format(f"{format_count(events)} {noun}{'' if events == 1 else 's'}")
+def loss_sentence(loss: Loss, live_unit: LiveUnit) -> str:
+    """`live_unit` is that of the totals that are shown."""
+    is_light = live_unit is LiveUnit.USABLE
+    noun, sentence = (_SENTENCES | _LIGHT_SENTENCES if is_light else _SENTENCES)[loss.kind]
+    return sentence.format(_counted(loss.events, noun))
 
 
 def module_sentences(losses: Losses) -> tuple[str, ...]:
@@ -123,7 +131,7 @@ def module_sentences(losses: Losses) -> tuple[str, ...]:
 
 def ladder_sentences(losses: Losses) -> tuple[str, ...]:
     when = format_duration(losses.since_ns)
-    reason = _REASONS.get(losses.reason, losses.reason or "of an unknown reason")
+    reason = REASON_WORDS.get(losses.reason, losses.reason or "of an unknown reason")
     if losses.ladder == "off":
         return (f"Recording stopped at {when}, because {reason}: nothing later is in any number.",)
     if losses.ladder == "dropping":
@@ -270,6 +278,10 @@ def annotation_sentences(table: SiteTable, units: Units) -> tuple[str, ...]:
         " other list has them."
     )
     return (sentence,)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{format_count(count)} {noun}{'' if count == 1 else 's'}"
 
 
 def _times(count: int) -> str:

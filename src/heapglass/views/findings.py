@@ -103,7 +103,7 @@ def whole_percent(share: float) -> str:
 
 def _losses(seen: Examined) -> Iterator[Finding]:
     for sentence in ladder_sentences(seen.losses):
-        yield Finding(Severity.WARNING, "recording", sentence, _ladder_action(seen.losses.reason))
+        yield Finding(Severity.WARNING, "recording", sentence, _ladder_action(seen))
     for loss in seen.losses.items:
         yield _loss(loss, seen)
     for sentence in module_sentences(seen.losses):
@@ -112,14 +112,15 @@ def _losses(seen: Examined) -> Iterator[Finding]:
         yield Finding(Severity.OK, "losses", "Every event was seen, with its whole stack.")
 
 
-def _ladder_action(reason: str) -> str:
+def _ladder_action(seen: Examined) -> str:
+    limit = "--memory" if seen.workings.memory_budget else "the process's limits (ulimit -v, -f)"
     return {
         "disk_full": "Record to where there is more space (-o, or HEAPGLASS_OUT).",
-        "budget": "Raise --memory, or sample instead of recording everything.",
+        "budget": f"Raise {limit}, or sample instead of recording everything.",
         "no_memory": "Raise the process's memory limit (ulimit -v, overcommit).",
         "cannot_grow": "Record to a path that the program can reach all its life (-o), such as"
         " outside a chroot; let its seccomp filter, if it has one, allow madvise.",
-    }.get(reason, "Please report this, with the recording.")
+    }.get(seen.losses.reason, "Please report this, with the recording.")
 
 
 def _loss(loss: Loss, seen: Examined) -> Finding:
@@ -129,7 +130,7 @@ def _loss(loss: Loss, seen: Examined) -> Finding:
     touched = max(loss.events, ended)
     is_small = advice.can_be_small and touched < _SMALL_SHARE * seen.totals.allocations
     severity = Severity.NOTE if is_small else advice.severity
-    text = loss_sentence(loss.kind, loss.events)
+    text = loss_sentence(loss, seen.totals.live_unit)
     if cuts:
         is_exact = seen.recorder.mode == "exact"
         they = "They" if is_exact else f"With what samples stand for, about {format_count(ended)}"

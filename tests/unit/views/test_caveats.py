@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from heapglass.analysis.moments import PeakHeap
+from heapglass.launch.report import REASON_WORDS
 from heapglass.model import (
     ChangeReason,
     LiveUnit,
@@ -50,6 +51,22 @@ def test_stepping_down_is_told_with_time_and_reason(reason: str) -> None:
 def test_libraries_without_names_are_counted(loads: int, words: str) -> None:
     (sentence,) = caveats(FakeSource(dropped_modules=loads))
     assert sentence.startswith(f"Had no room to note {words} libraries: ")
+
+
+def test_a_limit_is_no_budget_that_somebody_gave() -> None:
+    (sentence,) = caveats(FakeSource(ladder=("dropping", "budget", 1)))
+    assert "budget" not in sentence
+    assert REASON_WORDS["budget"] in sentence
+
+
+@pytest.mark.parametrize("kind", [LossKind.COUNTERS_FULL, LossKind.LEDGER_FULL])
+def test_totals_lack_what_was_not_counted_unless_they_are_counted_apart(kind: LossKind) -> None:
+    (sentence,) = caveats(FakeSource(loss_items={kind: 3}))
+    assert "no number here includes them" in sentence
+    light = FakeSource(loss_items={kind: 3}, live_unit=LiveUnit.USABLE)
+    assert "totals include them, sites do not" in caveats(light)[0]
+    part = PeakHeap(light)  # its totals are sums over sites
+    assert not any("totals include them" in one for one in list_caveats(part, part.sites()))
 
 
 def test_estimates_are_called_so() -> None:

@@ -113,6 +113,14 @@ def test_a_step_down_is_a_warning_with_a_way_out(ladder: str, reason: str) -> No
     assert found.action
 
 
+def test_a_limit_to_raise_is_one_that_there_is() -> None:
+    heap = sample_heap()
+    heap.ladder = ("dropping", "budget", 10**9)
+    assert "ulimit" in about(heap, "recording")[0].action
+    heap.memory_budget = 64 << 20
+    assert "--memory" in about(heap, "recording")[0].action
+
+
 def walking(**stats: int) -> FakeSource:
     heap = sample_heap()
     heap.stats = {**heap.stats, **stats}
