@@ -151,16 +151,28 @@ def _end_of_scope(args: argparse.Namespace) -> tuple[str, Moment | None]:
 
 
 def split_moment(argument: str) -> tuple[str, Moment | None]:
-    """A file may have an @ in its name: what is there as it stands is no moment."""
-    path, separator, text = argument.rpartition("@")
-    if not separator or not path or "\0" in argument or Path(argument).exists():
+    """Files and marks may have an @ in their names: the longest name of a file that is there is
+    the file. What is there as it stands is no moment."""
+    if "\0" in argument or Path(argument).exists():
         return argument, None
+    places = [at for at, character in enumerate(argument) if character == "@" and at]
+    for at in reversed(places):
+        if Path(argument[:at]).exists():
+            return argument[:at], _parse_given(argument[at + 1 :])
+    return _split_unknown(argument, places[-1]) if places else (argument, None)
+
+
+def _parse_given(text: str) -> Moment:
     try:
-        moment = parse_moment(text)
+        return parse_moment(text)
     except ValueError as error:
-        if Path(path).exists():
-            raise UsageError(str(error)) from None
+        raise UsageError(str(error)) from None
+
+
+def _split_unknown(argument: str, at: int) -> tuple[str, Moment | None]:
+    """Of what is no file: whether it names anything else will be seen."""
+    try:
+        moment = parse_moment(argument[at + 1 :])
+    except ValueError:
         return argument, None
-    if moment.kind is MomentKind.MARK and not Path(path).exists():
-        return argument, None
-    return path, moment
+    return (argument, None) if moment.kind is MomentKind.MARK else (argument[:at], moment)
