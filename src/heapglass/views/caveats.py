@@ -264,7 +264,7 @@ def output_sentences(losses: Losses) -> tuple[str, ...]:
         times = _times(losses.unwritten_outputs)
         sentences.append(f"A text output beside this recording could not be written {times}.")
     if losses.dropped_marks:
-        sentences.append(f"Had no room for {format_count(losses.dropped_marks)} marks.")
+        sentences.append(f"Had no room for {_counted(losses.dropped_marks, 'mark')}.")
     return tuple(sentences)
 
 
@@ -273,7 +273,7 @@ def annotation_sentences(table: SiteTable, units: Units) -> tuple[str, ...]:
         return ()
     live = format_size(int(table.live_bytes.sum()), units)
     sentence = (
-        f"The program annotated {format_count(int(table.allocations.sum()))} blocks of its own"
+        f"The program annotated {_counted(int(table.allocations.sum()), 'block')} of its own"
         f" allocators, {live} of them live: they lie inside of other memory, so no total and no"
         " other list has them."
     )

@@ -13,8 +13,8 @@ from heapglass.model import (
     ProcessState,
 )
 from heapglass.units import Units
-from heapglass.views.caveats import list_caveats
-from unit.fake_source import FakeSite, FakeSource, frame
+from heapglass.views.caveats import annotation_sentences, list_caveats
+from unit.fake_source import FakeSite, FakeSource, frame, site_table
 
 
 def caveats(source: FakeSource, units: Units = Units.IEC) -> tuple[str, ...]:
@@ -57,6 +57,13 @@ def test_a_limit_is_no_budget_that_somebody_gave() -> None:
     (sentence,) = caveats(FakeSource(ladder=("dropping", "budget", 1)))
     assert "budget" not in sentence
     assert REASON_WORDS["budget"] in sentence
+
+
+def test_one_annotated_block_is_one() -> None:
+    (sentence,) = annotation_sentences(site_table([{"id": 2, "allocations": 1}]), Units.IEC)
+    assert sentence.startswith("The program annotated 1 block of its own allocators, ")
+    (sentence,) = annotation_sentences(site_table([{"id": 2, "allocations": 2}]), Units.IEC)
+    assert sentence.startswith("The program annotated 2 blocks of its own allocators, ")
 
 
 @pytest.mark.parametrize("kind", [LossKind.COUNTERS_FULL, LossKind.LEDGER_FULL])
