@@ -132,7 +132,9 @@ class ModeChange:
     mode: Mode
     sample_bytes: int  # 0: exactly
     reason: ChangeReason
-    cost: float  # share of the program's processor time that recording was measured to take
+    cost: (
+        float  # what recording was measured to take, as a share of the program's own processor time
+    )
 
 
 @dataclass(frozen=True, slots=True)

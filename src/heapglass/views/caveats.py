@@ -225,9 +225,10 @@ def budget_sentences(recorder: Recorder, units: Units) -> tuple[str, ...]:
     first, last = changes[0], changes[-1]
     times = _times(len(changes))
     sentence = (
-        f"To stay within {recorder.budget:.1%} of processor time the mode was changed {times}: "
-        f"first at {format_duration(first.time_ns)}, to {_mode_text(first, units)}, as recording"
-        f" took {first.cost:.1%}; in the end {_mode_text(last, units)}."
+        f"To stay within {recorder.budget:.1%} of the program's own processor time the mode was"
+        f" changed {times}: first at {format_duration(first.time_ns)}, to"
+        f" {_mode_text(first, units)}, as recording took {first.cost:.1%} of it; in the end"
+        f" {_mode_text(last, units)}."
     )
     return (sentence,)
 

@@ -60,8 +60,8 @@ def cost_sentences(recorder: Recorder, units: Units) -> tuple[str, ...]:
     measured = [change.cost for change in recorder.changes if change.cost]
     if recorder.budget and measured:
         time = (
-            f"It was kept within {recorder.budget:.1%} of processor time, and took"
-            f" {measured[-1]:.1%} when it was last measured."
+            f"It was kept within {recorder.budget:.1%} of the program's own processor time, and"
+            f" took {measured[-1]:.1%} of it when it was last measured."
         )
     else:
         time = "What it took of the processor was not measured; 'heapglass bench' does that."

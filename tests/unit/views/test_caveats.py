@@ -108,8 +108,8 @@ def test_changes_for_the_budget_are_told_with_time_and_cost() -> None:
     over = ModeChange(10**9, Mode.SAMPLED, 512 << 10, ChangeReason.OVER, 0.0412)
     within = ModeChange(5 * 10**9, Mode.EXACT, 0, ChangeReason.WITHIN, 0.001)
     (sentence,) = caveats(FakeSource(changes=(over,), budget=0.03))
-    assert "within 3.0% of processor time the mode was changed once" in sentence
-    assert "at 1.0 s, to sampling once in 512 KiB, as recording took 4.1%" in sentence
+    assert "within 3.0% of the program's own processor time the mode was changed once" in sentence
+    assert "at 1.0 s, to sampling once in 512 KiB, as recording took 4.1% of it" in sentence
     (sentence,) = caveats(FakeSource(changes=(over, within), budget=0.03))
     assert "2 times" in sentence
     assert sentence.endswith("in the end exact recording.")
