@@ -1,5 +1,6 @@
 #include "path_index.h"
 
+#include "recording.h"
 #include "sys.h"
 
 #define FIRST_SLOTS 4096u
@@ -60,6 +61,7 @@ static struct hg_path read_value(uint64_t value) {
 static bool add_table(uint32_t number) {
     if (number >= MAX_TABLES) return false;
     uint32_t slots = FIRST_SLOTS << number;
+    if (number && !hg_recording_lets(slots * sizeof(struct slot))) return false;
     struct slot *made = hg_sys_map_private(slots * sizeof *made), *none = NULL;
     if (!made) return false;
     /* All of it is used, and at random: as small pages each search would miss the TLB, too. */

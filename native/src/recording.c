@@ -34,8 +34,9 @@ static struct {
     uint64_t dumped;   /* bytes, from the start, that a core dump may take along */
     const char *path;
     uint64_t budget;
-    bool full;     /* a reservation failed: none is tried again */
-    bool up_front; /* everything is reserved already */
+    uint64_t measure_at; /* bytes reserved at which our other memory is asked for */
+    bool full;           /* a reservation failed: none is tried again */
+    bool up_front;       /* everything is reserved already */
     uint64_t device, inode;
     struct hg_directory *directory; /* the block being filled */
     struct hg_table modules;
@@ -115,6 +116,7 @@ static bool start_header(uint64_t capacity) {
     g_file.space = first_size(capacity) / HG_STEP << 32 | 1;
     start_dumping(capacity);
     g_file.budget = g_options.memory_budget;
+    g_file.measure_at = 0;
     g_header->capacity = first_size(capacity);
     g_header->used = HG_STEP;
     g_header->file_reserved_bytes = g_file.up_front ? capacity : START_BYTES;
@@ -296,6 +298,27 @@ bool hg_recording_list(enum hg_kind kind, uint32_t owner, uint64_t first, void *
     return list_extent(kind, &(struct hg_extent){HG_KIND_NONE, owner, offset, length, first});
 }
 
+/* Our memory outside the file is asked for anew whenever the file has grown by a 64th of the budget: it grows
+ * together with that, and asking takes a walk over page tables. */
+static uint64_t private_bytes(uint64_t reserved) {
+    uint64_t due = hg_load(&g_file.measure_at);
+    if (reserved >= due && hg_swap(&g_file.measure_at, &due, reserved + g_file.budget / 64))
+        hg_store(&g_header->private_bytes, hg_sys_private_bytes());
+    return hg_load(&g_header->private_bytes);
+}
+
+static bool is_within_budget(uint64_t reserved) {
+    return !g_file.budget || reserved + private_bytes(reserved) <= g_file.budget;
+}
+
+bool hg_recording_lets(uint64_t bytes) {
+    if (!g_file.budget) return true;
+    hg_store(&g_header->private_bytes, hg_sys_private_bytes());
+    bool is_let = is_within_budget(hg_load(&g_header->file_reserved_bytes) + bytes);
+    if (!is_let) hg_recording_step_down(HG_LADDER_DROPPING, HG_REASON_BUDGET);
+    return is_let;
+}
+
 enum reserving { RESERVED, REFUSED, OVER_BUDGET, DISK_FULL, CONFINED };
 
 static enum reserving try_reserving(void *memory, size_t size) {
@@ -304,8 +327,7 @@ static enum reserving try_reserving(void *memory, size_t size) {
     uintptr_t start = (uintptr_t)memory & ~(uintptr_t)(HG_PAGE - 1);
     size_t length = ((uintptr_t)memory + size - start + HG_PAGE - 1) & ~(size_t)(HG_PAGE - 1);
     uint64_t before = hg_add_shared(&g_header->file_reserved_bytes, length);
-    uint64_t wanted = before + length + hg_load(&g_header->private_bytes);
-    bool within = !g_file.budget || wanted <= g_file.budget;
+    bool within = is_within_budget(before + length);
     int error = within ? hg_sys_populate((void *)start, length) : 0;
     if (within && error >= 0) return RESERVED;
     hg_add_shared(&g_header->file_reserved_bytes, -(uint64_t)length);

@@ -36,6 +36,9 @@ void hg_recording_drop(const void *extent);
  * for ever (the ladder steps down). */
 bool hg_recording_reserve(void *memory, size_t size);
 
+/* Whether the budget has room for so many bytes more outside the file; if not, the ladder steps down. */
+bool hg_recording_lets(uint64_t bytes);
+
 /* Append to the tables that have no other owner. */
 uint32_t hg_recording_add_string(const char *text); /* offset; 0 when empty or no room */
 uint32_t hg_recording_add_module(const struct hg_module *module, const char *path);

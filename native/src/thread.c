@@ -11,8 +11,9 @@
 #include "usable.h"
 
 #define MAX_THREADS (1u << 20)
-#define SLOTS_TO_ASK 8u        /* per new thread, how many old ones are asked whether they live */
-#define WAIT_FOR_FIRST 1000u   /* yields */
+#define SLOTS_TO_ASK 8u /* per new thread, how many old ones are asked whether they live */
+#define USUALLY_TOUCHED (UINT64_C(192) << 10) /* bytes of a thread's block */
+#define WAIT_FOR_FIRST 1000u                  /* yields */
 #define SLOTS_KEPT_BY_NAME 64u /* until then a slot goes only to threads of the same name */
 
 /* Nobody's countdown has always ended, and nobody's total is always about to fall. */
@@ -136,7 +137,10 @@ static uint32_t hand_out(uint32_t *count, uint32_t limit) {
 }
 
 static struct hg_thread *new_slot(void) {
-    struct hg_thread *slot = hg_sys_map_wiped(sizeof *slot);
+    /* Many may come at once, and none has touched its block then: all of them count. */
+    uint32_t others = hg_load(&g_header->shards);
+    bool is_let = !others || hg_recording_lets(others * USUALLY_TOUCHED);
+    struct hg_thread *slot = is_let ? hg_sys_map_wiped(sizeof *slot) : NULL;
     if (!slot) return NULL;
     /* It remembers nothing that is older. */
     slot->recall.generation = hg_load(&g_modules_generation);

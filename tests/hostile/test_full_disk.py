@@ -74,6 +74,16 @@ def test_a_budget_is_kept(bench: Bench, budget: str) -> None:
     assert Path(source.name).stat().st_blocks * 512 <= limit + (64 << 10)
 
 
+@pytest.mark.parametrize("budget", ["4M", "16M"])
+def test_a_budget_is_kept_with_many_stacks(bench: Bench, budget: str) -> None:
+    """These take as much memory outside the file as in it."""
+    setting = under_heapglass(HEAPGLASS_MEMORY=budget)
+    source = bench.compare(program("many_stacks").argv(("16",)), setting).recording
+    lost = sum(source.losses.events(kind) for kind in LOST_ALLOCATIONS)
+    assert source.totals.allocations + lost >= 1 << 16
+    assert source.recorder.memory_bytes <= (int(budget[:-1]) << 20) * 1.1
+
+
 def test_the_shell_part_really_makes_a_small_disk(bench: Bench) -> None:
     """Guards the tests above: without us, a program there does run out of space."""
     script = ON_SMALL_DISK.format(mount=TMPFS.format(size="256k"))
