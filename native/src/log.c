@@ -235,7 +235,9 @@ static bool find_target(struct hg_sink *sink) {
     if (g_header->flags & HG_FLAG_FORKED) return use_again(sink);
     if (g_options.log_fd < 0) return use(sink, USUAL_FD);
     if (use(sink, g_options.log_fd)) return true;
-    HG_SAY("HEAPGLASS_LOG_FD is not open for writing; there is no log");
+    char number[24];
+    HG_SAY("descriptor ", hg_text_decimal(number, (uint64_t)g_options.log_fd),
+           " (HEAPGLASS_LOG_FD) is not open for writing; there is no log");
     return false;
 }
 

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 
-#include "options.h"
 #include "say.h"
 #include "sys.h"
 #include "text.h"
@@ -15,7 +14,7 @@
 static void complain(struct hg_text_file *file, const char *what, int error) {
     char number[24];
     hg_add_shared(&g_header->output_losses, 1);
-    if (file->has_complained || g_options.quiet) return;
+    if (file->has_complained) return;
     file->has_complained = true;
     HG_SAY("cannot ", what, " ", file->path, " (errno ",
            hg_text_decimal(number, (uint64_t)(error < 0 ? -error : 0)), "); it is left out");

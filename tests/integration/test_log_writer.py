@@ -254,9 +254,13 @@ def test_another_descriptor(bench: Bench, tmp_path: Path) -> None:
 def test_no_descriptor_no_log_no_thread(bench: Bench) -> None:
     run = bench.record(program("fds").argv())
     assert list(Path(run.recordings[0].name).parent.glob("*.log*")) == []
-    setting = under_heapglass(HEAPGLASS_LOG_FD="321", HEAPGLASS_QUIET="0")
+
+
+@pytest.mark.parametrize("quiet", ["0", "1"])
+def test_a_descriptor_that_is_not_open_is_said(bench: Bench, quiet: str) -> None:
+    setting = under_heapglass(HEAPGLASS_LOG_FD="321", HEAPGLASS_QUIET=quiet)
     said = bench.record(program("log_calls").argv(), setting).outcome.stderr
-    assert said.count(b"HEAPGLASS_LOG_FD is not open for writing") == 1
+    assert said.count(b"descriptor 321 (HEAPGLASS_LOG_FD) is not open for writing") == 1
 
 
 # ---- while it runs

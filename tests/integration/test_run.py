@@ -353,11 +353,29 @@ def test_variables_of_the_user_hold_where_no_option_is_given(cli: Cli) -> None:
         "HEAPGLASS_OUT": "mine.heapglass",
         "HEAPGLASS_DEPTH": "seven",
         "HEAPGLASS_FOLLOW": "0",
+        "HEAPGLASS_BUDGET": "abc",
     }
     done = cli("run", "sh", "-c", "ls; true", environment=environment)
     assert [path.name for path in cli.recordings()] == ["mine.heapglass"]
-    assert "heapglass: HEAPGLASS_DEPTH: seven is not a number of frames" in done.stderr
+    assert "heapglass: HEAPGLASS_DEPTH=seven is not a number of frames" in done.stderr
+    assert done.stderr.count("heapglass: HEAPGLASS_BUDGET=abc is not a percentage") == 1
     assert open_recording(cli.directory / "mine.heapglass").recorder.depth_limit == 128
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--log-fd", "99"), "descriptor 99 (HEAPGLASS_LOG_FD) is not open for writing"),
+        (("--snapshot-log", "/nowhere/x"), "cannot create /nowhere/x (errno 2)"),
+        (("--leaks-to", "/nowhere/x"), "cannot create /nowhere/x (errno 2)"),
+    ],
+)
+def test_an_output_that_is_lost_is_told_with_its_name_and_the_reason(
+    cli: Cli, options: tuple[str, ...], words: str
+) -> None:
+    done = cli("run", "-q", "--no-follow", *options, sys.executable, "-c", "pass")
+    assert done.returncode == 0
+    assert done.stderr.count(f"heapglass: {words}") == 1
 
 
 def test_existing_file_is_kept_without_force(cli: Cli) -> None:

@@ -27,6 +27,13 @@ _SETTINGS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "HEAPGLASS_QUIET": ("is_quiet", values.read_switch),
     "HEAPGLASS_FOLLOW": ("follows_children", values.read_switch),
 }
+# What no option says, and the library reads by itself; it leaves it to us to complain.
+_CHECKED: dict[str, Callable[[str], object]] = {
+    "HEAPGLASS_PMEM": values.read_switch,
+    "HEAPGLASS_BUDGET": values.read_budget,
+    "HEAPGLASS_PAUSED": values.read_switch,
+    "HEAPGLASS_SEED": values.read_seed,
+}
 # A run inside a run finds these as the outer one set them for its own program.
 _OUTER = {"HEAPGLASS_OUT", "HEAPGLASS_QUIET", "HEAPGLASS_FOLLOW"}
 
@@ -39,12 +46,33 @@ def complete(
     found: dict[str, Any] = {}
     troubles = []
     for variable, (field, read) in _SETTINGS.items():
-        text = os.fsdecode(environment.get(variable.encode(), b""))
+        text = _text(environment, variable)
         is_given = getattr(options, field) != RunOptions._field_defaults[field]
         if not text or is_given or (is_inner and variable in _OUTER):
             continue
         try:
             found[field] = read(text)
         except ValueError as error:
-            troubles.append(f"{variable}: {error}; using the default")
-    return options._replace(**found), troubles
+            troubles.append(_trouble(variable, error))
+    return options._replace(**found), troubles + _check(environment)
+
+
+def _check(environment: Mapping[bytes, bytes]) -> list[str]:
+    troubles = []
+    for variable, read in _CHECKED.items():
+        text = _text(environment, variable)
+        try:
+            if text:
+                read(text)
+        except ValueError as error:
+            troubles.append(_trouble(variable, error))
+    return troubles
+
+
+def _text(environment: Mapping[bytes, bytes], variable: str) -> str:
+    return os.fsdecode(environment.get(variable.encode(), b""))
+
+
+def _trouble(variable: str, error: ValueError) -> str:
+    """As the library says it."""
+    return f"{variable}={error}; using the default"

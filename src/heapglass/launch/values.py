@@ -10,6 +10,8 @@ LEAST_MEMORY = 4 << 20
 MOST_SECONDS = 10**9
 LEAST_SAMPLE, MOST_SAMPLE = 256, 1 << 30
 DEFAULT_SAMPLE = "512k"
+LEAST_BUDGET, MOST_BUDGET = 100, 10**9  # parts per million
+_MOST_DIGITS = 20  # of 64 bits
 
 
 def read_depth(text: str) -> int:
@@ -51,6 +53,25 @@ def read_sample(text: str) -> str:
     return str(1 << (size - 1).bit_length())
 
 
+def read_budget(text: str) -> int:
+    """A percentage, with or without its sign and a fraction, as parts per million."""
+    whole, _, fraction = text.removesuffix("%").partition(".")
+    is_number = text.isascii() and whole.isdecimal() and (fraction + "0").isdecimal()
+    budget = 0
+    if is_number and len(whole) < _MOST_DIGITS:
+        budget = int(whole) * 10_000 + int((fraction + "0000")[:4])
+    if not LEAST_BUDGET <= budget <= MOST_BUDGET:
+        raise ValueError(f"{text} is not a percentage such as 3% or 0.5%")
+    return budget
+
+
+def read_seed(text: str) -> int:
+    is_number = text.isascii() and text.isdecimal()
+    if not is_number or len(text.lstrip("0")) > _MOST_DIGITS or int(text) >= 1 << 64:
+        raise ValueError(f"{text} is not a whole number")
+    return int(text)
+
+
 def is_sample(word: str) -> bool:
     """Whether a word behind --sample can be its value, rather than the command to run."""
     return word == "auto" or word[:1].isdecimal()
@@ -58,7 +79,7 @@ def is_sample(word: str) -> bool:
 
 def read_switch(text: str) -> bool:
     if text not in ("0", "1"):
-        raise ValueError(f"{text} is neither 0 nor 1")
+        raise ValueError(f"{text} is not 0 or 1")
     return text == "1"
 
 

@@ -65,13 +65,28 @@ def test_an_option_is_stronger() -> None:
         ("HEAPGLASS_TRACE", "2"),
         ("HEAPGLASS_QUIET", "yes"),
         ("HEAPGLASS_FOLLOW", "2"),
+        ("HEAPGLASS_PMEM", "yes"),
+        ("HEAPGLASS_BUDGET", "abc"),
+        ("HEAPGLASS_BUDGET", "0"),
+        ("HEAPGLASS_BUDGET", "-1%"),
+        ("HEAPGLASS_BUDGET", "3%%"),
+        ("HEAPGLASS_BUDGET", "9" * 5000),
+        ("HEAPGLASS_PAUSED", "yes"),
+        ("HEAPGLASS_SEED", "x"),
+        ("HEAPGLASS_SEED", "18446744073709551616"),
     ],
 )
 def test_nonsense_is_told_and_ignored(variable: str, value: str) -> None:
     options, (line,) = completed(**{variable: value})
     assert options == PLAIN
-    assert line.startswith(f"{variable}: ")
-    assert value in line
+    assert line.replace("'", "").startswith(f"{variable}={value} is not ")
+    assert line.endswith("; using the default")
+
+
+@pytest.mark.parametrize("value", ["3", "3%", "0.5%", "0.01", "1.%", "100000%"])
+def test_what_the_library_reads_by_itself_is_left_alone(value: str) -> None:
+    given = {"HEAPGLASS_PAUSED": "1", "HEAPGLASS_PMEM": "0", "HEAPGLASS_SEED": "0017"}
+    assert completed(**given, HEAPGLASS_BUDGET=value) == (PLAIN, [])
 
 
 def test_what_an_outer_run_set_for_its_program_is_not_ours() -> None:
