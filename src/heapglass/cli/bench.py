@@ -15,6 +15,7 @@ from heapglass.cli.output import Screen, open_screen, print_json
 from heapglass.cli.progress import ProgressLine
 from heapglass.errors import UsageError
 from heapglass.launch.program import find_program
+from heapglass.launch.voice import say
 from heapglass.text import shell_word
 from heapglass.trial.cells import CellCosts, Plan, measure_cells
 from heapglass.trial.driver import Effort
@@ -174,7 +175,7 @@ def _plan(args: argparse.Namespace) -> Plan:
 def _bench_program(args: argparse.Namespace, command: tuple[str, ...]) -> int:
     program = find_program(command, os.environ.get("PATH"))
     for note in program.notes:
-        print(f"heapglass: {note}", file=sys.stderr)
+        say(note)
     with scratch_directory() as scratch, ProgressLine() as progress:
         progress.say("reading the standard input, and a first run")
         modes = tuple(mode for mode in available_modes(scratch) if mode is not PAUSED)

@@ -20,6 +20,7 @@ from heapglass.coredump.chunks import walk_heap
 from heapglass.coredump.core_file import CoreFile, is_core
 from heapglass.coredump.memory import CoreMemory
 from heapglass.errors import CoreError, NoRecordingError, UsageError
+from heapglass.launch.voice import say
 from heapglass.symbols.symbolizer import Symbolizer
 from heapglass.text import printable
 from heapglass.units import format_count, format_size
@@ -226,4 +227,4 @@ def _print_lines(lines: Iterable[str] | Iterator[str]) -> None:
 def _print_notes(notes: Iterable[str]) -> None:
     """Beside the output: scripts read that line by line."""
     for note in notes:
-        print(f"heapglass: {printable(note)}", file=sys.stderr)
+        say(note)

@@ -26,6 +26,7 @@ from heapglass.export.extract import Extract
 from heapglass.export.formats import FORMATS, Format, Trait
 from heapglass.export.making import TABLES
 from heapglass.export.metric import Metric
+from heapglass.launch.voice import say
 from heapglass.text import printable
 from heapglass.units import format_count
 from heapglass.views.extract import ExtractQuery, build_extract
@@ -208,9 +209,9 @@ def _tell(extract: Extract, warnings: Sequence[str], written: Path | None) -> No
     if more > 0:
         symbols.append(f"symbols: and {more} more of these; 'heapglass table --json' has them all")
     for sentence in (*extract.caveats, *symbols):
-        print(f"heapglass: {printable(sentence)}", file=sys.stderr)
+        say(sentence)
     if written is None:
         return
     count = len(extract.sites)
     sites = f"{format_count(count)} site{'' if count == 1 else 's'}"
-    print(f"heapglass: wrote {sites} to {printable(str(written))}", file=sys.stderr)
+    say(f"wrote {sites} to {written}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from heapglass.cli.site_list import blocks_text, print_site_list, print_title, s
 from heapglass.cli.target import spare_inputs
 from heapglass.convert.recording import write_recording
 from heapglass.errors import UsageError
+from heapglass.launch.voice import say
 from heapglass.symbols.symbolizer import Symbolizer
 from heapglass.text import printable
 from heapglass.textlog.allocator import keep_freed_memory
@@ -123,12 +123,8 @@ def _open(args: argparse.Namespace) -> LogInput:
         raise UsageError("give either a FILE or --listen; see 'heapglass log --help'")
     if args.listen is not None:
         host, port = args.listen
-        return receive_log(host, port, _say)
+        return receive_log(host, port, say)
     return open_log(args.file)
-
-
-def _say(sentence: str) -> None:
-    print(f"heapglass: {sentence}", file=sys.stderr, flush=True)
 
 
 def _only(log: Log, pid: int | None) -> Log:

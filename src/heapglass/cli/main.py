@@ -13,7 +13,7 @@ import sys
 
 from heapglass import __version__
 from heapglass.errors import HeapglassError, UsageError
-from heapglass.text import printable
+from heapglass.launch.voice import say, tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,15 +78,14 @@ def main(arguments: Sequence[str]) -> int:
             sys.stdout.flush()
         return code
     except HeapglassError as error:
-        _say(f"heapglass: {printable(str(error))}")
+        say(str(error))
         return error.exit_code
     except BrokenPipeError:
         _discard_output()
         return SIGPIPE_EXIT
     except OSError as error:
         _discard_output()
-        what = printable(str(error.filename or "the output cannot be written"))
-        _say(f"heapglass: {what}: {error.strerror}")
+        say(f"{error.filename or 'the output cannot be written'}: {error.strerror}")
         return HeapglassError.exit_code
     except KeyboardInterrupt:
         return INTERRUPT_EXIT
@@ -135,7 +134,7 @@ def _command_lines() -> list[str]:
 
 def _dispatch(arguments: Sequence[str]) -> int:
     if not arguments:
-        _say(usage())
+        tell(usage())
         return 2
     name, *rest = arguments
     if name == "run":
@@ -181,8 +180,3 @@ def _run_command(name: str, arguments: Sequence[str]) -> int:
 def _discard_output() -> None:
     """What is left of it: the interpreter would try once more at exit, and complain."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-
-
-def _say(text: str) -> None:
-    if sys.stderr is not None:
-        print(text, file=sys.stderr)

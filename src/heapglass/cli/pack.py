@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from heapglass.cli.progress import SlowLine
@@ -13,6 +12,7 @@ from heapglass.convert.packing import pack
 from heapglass.convert.redaction import Redactor
 from heapglass.coredump.core_file import is_core
 from heapglass.errors import RecordingError, UsageError
+from heapglass.launch.voice import tell
 from heapglass.text import printable
 from heapglass.units import format_size
 
@@ -69,7 +69,7 @@ def main(args: argparse.Namespace) -> int:
         pack(args.source, target, redactor, progress.say)
     before, after = Path(args.source).stat(), target.stat()
     sizes = f"{format_size(after.st_size)}, from {format_size(before.st_blocks * 512)}"
-    print(f"{printable(str(target))}: {sizes}", file=sys.stderr)
+    tell(f"{printable(str(target))}: {sizes}")
     return 0
 
 

@@ -259,3 +259,13 @@ def test_a_mark_is_a_moment(run: Exporter) -> None:
     code, _, err = run("-F", "collapsed", "-o", "-", "app@b.heapglass@gone")
     assert code == 2
     assert "'gone' is not a moment" in err
+
+
+def test_notes_stay_out_of_the_data_where_standard_error_is_closed(
+    run: Exporter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ("-F", "collapsed", "-o", "-", "x")
+    _, data, notes = run(*arguments, on=sampled_heap())
+    assert notes
+    monkeypatch.setattr(sys, "stderr", None)
+    assert run(*arguments, on=sampled_heap()) == (0, data, "")

@@ -160,3 +160,9 @@ def test_run_starts_without_anything_heavy(cli: Cli) -> None:
     )
     heavy = {"numpy", "rich", "argparse", "symbolic", "pathlib", "subprocess", "asyncio", "urllib"}
     assert heavy.isdisjoint(done.stdout.split())
+
+
+def test_one_way_leads_to_standard_error() -> None:
+    """print(file=sys.stderr) writes to the standard output when standard error is closed."""
+    texts = [path.read_text() for path in MODULES.glob("*.py")]
+    assert not any("file=sys.stderr" in text for text in texts)
