@@ -1,16 +1,15 @@
 #include "frame_text.h"
 
 #include "functions.h"
+#include "text.h"
 
 #define NO_SYMBOL "(null)"
 #define NO_MODULE "??"
 
 /* ---- text from outside -------------------------------------------------------------------------- */
 
-static bool is_control(char c) { return (unsigned char)c < 32 || c == 127; }
-
 void hg_frame_print_printable(struct hg_printer *out, const char *text) {
-    for (; *text; text++) hg_print_char(out, is_control(*text) ? '?' : *text);
+    for (; *text; text++) hg_print_char(out, hg_text_is_control(*text) ? '?' : *text);
 }
 
 static bool is_plain(char c) {
@@ -30,7 +29,7 @@ static void print_word(struct hg_printer *out, const char *text) {
     hg_print_char(out, '\'');
     for (; *text; text++) {
         if (*text == '\'') hg_print_text(out, "'\\''");
-        else hg_print_char(out, is_control(*text) ? '?' : *text);
+        else hg_print_char(out, hg_text_is_control(*text) ? '?' : *text);
     }
     hg_print_char(out, '\'');
 }
@@ -59,7 +58,7 @@ static void print_json_text(struct hg_printer *out, const char *text) {
             continue;
         }
         if (*text == '"' || *text == '\\') hg_print_char(out, '\\');
-        if (is_control(*text)) {
+        if (hg_text_is_control(*text)) {
             hg_print_text(out, "\\u00");
             hg_print_hex_padded(out, (uint64_t)(unsigned char)*text, 2, '0');
         } else {

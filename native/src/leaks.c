@@ -1,5 +1,6 @@
 #include "leaks.h"
 
+#include "frame_text.h"
 #include "options.h"
 #include "recording.h"
 #include "say.h"
@@ -80,7 +81,7 @@ static void print_caveats(struct hg_printer *printer, const struct hg_live_sourc
 
 static void print_head(struct hg_printer *printer, const struct hg_live_sources *sources) {
     hg_print_text(printer, "heapglass: still live at the exit of ");
-    hg_print_text(printer, g_leaks.who->executable);
+    hg_frame_print_printable(printer, g_leaks.who->executable);
     hg_print_text(printer, " (pid ");
     hg_print_decimal(printer, g_leaks.who->pid);
     hg_print_text(printer, "): ");

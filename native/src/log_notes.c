@@ -1,5 +1,6 @@
 #include "log_notes.h"
 
+#include "frame_text.h"
 #include "functions.h"
 #include "mode.h"
 #include "printing.h"
@@ -53,7 +54,7 @@ static void print_frame(struct hg_printer *p, uint32_t node, uint64_t address) {
         hg_print_hex(p, function.offset);
         hg_print_text(p, "  ");
     }
-    hg_print_text(p, *base ? base : "?");
+    hg_frame_print_printable(p, *base ? base : "?");
     hg_print_text(p, "+0x");
     hg_print_hex(p, function.module ? function.in_file : address);
     hg_print_char(p, '\n');

@@ -9,6 +9,7 @@
 #include "recording.h"
 #include "sys.h"
 #include "sys_thread.h"
+#include "text.h"
 
 #define FRONT_BYTES (256u << 10)
 #define LEAST_ROOM 16384u   /* in the front, for a header or maps; else they are left out */
@@ -214,7 +215,7 @@ static void put(const char *text) {
 static void put_path(const char *key, const char *path) {
     put(key);
     for (; *path && g_writer.front_to < FRONT_BYTES - 1; path++) {
-        g_writer.front[g_writer.front_to++] = (unsigned char)*path < ' ' ? '?' : *path;
+        g_writer.front[g_writer.front_to++] = hg_text_is_control(*path) ? '?' : *path;
     }
     put("\n");
 }

@@ -1,5 +1,6 @@
 #include "sources.h"
 
+#include "frame_text.h"
 #include "functions.h"
 #include "recording.h"
 #include "site_sums.h"
@@ -57,7 +58,7 @@ uint64_t hg_sources_hash(uint32_t site) {
 }
 
 static void print_place(struct hg_printer *printer, const struct hg_function *function) {
-    hg_print_text(printer, *function->path ? function->path : "?");
+    hg_frame_print_printable(printer, *function->path ? function->path : "?");
     hg_print_char(printer, '(');
     if (function->name) hg_print_text(printer, function->name);
     hg_print_text(printer, "+0x");

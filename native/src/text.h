@@ -14,6 +14,9 @@ HG_INLINE void hg_text_char(struct hg_text *text, char c) {
     if (text->length + 1 < text->size) text->buffer[text->length++] = c;
 }
 
+/* Whether it could move a terminal's cursor, or end a line: in text from outside ? stands for it. */
+HG_INLINE bool hg_text_is_control(char c) { return (unsigned char)c < 32 || c == 127; }
+
 HG_INLINE void hg_text_end(struct hg_text *text) { text->buffer[text->length] = 0; }
 
 void hg_text_put(struct hg_text *text, const char *more);

@@ -81,7 +81,7 @@ static void put_caller(struct hg_text *text, uintptr_t pc) {
     const char *base = module ? hg_recording_string(module->path) : "";
     for (const char *c = base; *c; c++) base = *c == '/' ? c + 1 : base;
     hg_text_put(text, "  from ");
-    hg_text_put(text, base);
+    for (const char *c = base; *c; c++) hg_text_char(text, hg_text_is_control(*c) ? '?' : *c);
     if (*base) hg_text_char(text, '+');
     put_address(text, *base ? pc - code->bias : pc);
 }

@@ -102,3 +102,16 @@ def test_a_setuid_program_is_left_alone(open_place: Path) -> None:
     assert (outcome.status, outcome.stderr) == (0, b"")
     assert argv[0] == "su" or outcome.stdout == b"secure 1, preload dropped\n"
     assert list(where.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "setting", [{"HEAPGLASS_LEAKS": "1"}, {"HEAPGLASS_TRACE": "1"}], ids=["leaks", "trace"]
+)
+def test_a_programs_name_does_not_move_the_cursor(bench: Bench, setting: dict[str, str]) -> None:
+    where = bench.fresh("name")
+    evil = shutil.copy(program("leaks").path(), where / "a\nb\x1b[31m\x7fc")
+    outcome = run([str(evil), "2"], where, under_heapglass(**setting))
+    said = outcome.stderr.decode()
+    assert "/a?b?[31m?c(" in said or "  from a?b?[31m?c+0x" in said
+    assert all(line.isprintable() for line in said.splitlines())
+    assert not any(line.startswith("b") for line in said.splitlines())

@@ -21,6 +21,7 @@ from rich.control import strip_control_codes
 from rich.text import Text
 
 from heapglass.cli.arguments import chosen_units
+from heapglass.text import printable
 from heapglass.units import Units
 from heapglass.views.glyphs import Glyphs, choose_glyphs
 from heapglass.views.locations import GAP, Location
@@ -68,7 +69,7 @@ class Screen:
         width = self.width or sys.maxsize
         for sentence in sentences:
             lines = textwrap.wrap(
-                sentence, width, initial_indent=mark, subsequent_indent=" " * len(mark)
+                printable(sentence), width, initial_indent=mark, subsequent_indent=" " * len(mark)
             )
             for line in lines:
                 self.line((line, style))

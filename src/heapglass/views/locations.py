@@ -178,7 +178,7 @@ def _whole(row: SiteRow | Origin) -> Location:
 
 
 def _bare(frame: Frame) -> str:
-    return f"{frame.module}+{frame.offset:#x}" if frame.module else f"{frame.address:#x}"
+    return printable(f"{frame.module}+{frame.offset:#x}") if frame.module else f"{frame.address:#x}"
 
 
 def group_name(key: GroupKey, by: GroupBy, width: int | None, glyphs: Glyphs) -> str:

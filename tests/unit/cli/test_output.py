@@ -134,3 +134,12 @@ def test_a_reader_that_leaves_early_is_left_to_the_dispatcher(
     monkeypatch.setattr(sys, "stdout", Broken())
     with pytest.raises(BrokenPipeError):
         open_screen(OPTIONS).line("text")
+
+
+def test_sentences_have_no_control_characters(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    open_screen(OPTIONS).warnings(["/opt/\x1b[31m\n\udcff.so: no symbols"])
+    shown = capsys.readouterr().out
+    assert shown == "\nsymbols: /opt/\\x1b[31m\\n\\xff.so: no symbols\n"

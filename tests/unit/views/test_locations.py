@@ -86,3 +86,9 @@ def test_unknown_groups_have_a_name() -> None:
         groups = build_groups(heap, FakeNames(heap), TableQuery(), by).rows
         located = locate_groups(groups, by, 40, UNICODE)
         assert [one.function.rstrip() for one in located] == names
+
+
+def test_a_modules_path_is_escaped() -> None:
+    heap = FakeSource([FakeSite((frame("", module="/opt/\x1b[31m\n.so"),), peak_bytes=1)])
+    (location,) = locate_sites(site_rows(heap), None, UNICODE)
+    assert location.function.startswith("/opt/\\x1b[31m\\n.so+0x")
