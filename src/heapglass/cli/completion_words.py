@@ -22,6 +22,7 @@ class OptionWords:
     text: str  # the beginning of its help
     has_value: bool
     values: tuple[str, ...] = ()  # all there are, if they can be listed
+    needs_value: bool = True  # if it has one
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ def _run_options() -> tuple[OptionWords, ...]:
             tuple(name for name in (match[1], match[2]) if name),
             _brief(match[4] or ""),
             match[3] is not None,
+            needs_value="[" not in (match[3] or ""),
         )
         for match in _RUN_OPTION.finditer(text)
     )
