@@ -8,14 +8,14 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import BinaryIO, Protocol
 
 from heapglass.symbols.cache import SymbolCache, entry_name, stamp
 from heapglass.symbols.elf import ElfFile
 from heapglass.symbols.location import Location
-from heapglass.symbols.raw import SymbolError
+from heapglass.symbols.raw import FileRaw, SymbolError
 
 
 class _Found(Protocol):
@@ -29,6 +29,20 @@ class _SymCache(Protocol):
 
     def lookup(self, addr: int) -> list[_Found]: ...
     def open_stream(self) -> BinaryIO: ...
+
+
+class _Object(Protocol):
+    """And of `symbolic.Object`."""
+
+    code_id: str
+
+    def make_symcache(self) -> _SymCache: ...
+
+
+class _Archive(Protocol):
+    """And of `symbolic.Archive`."""
+
+    def iter_objects(self) -> Iterator[_Object]: ...
 
 
 class DwarfMissingError(SymbolError):
@@ -97,14 +111,24 @@ def _load(symbolic: ModuleType, cache: SymbolCache, name: str) -> _SymCache | No
 
 def _convert(symbolic: ModuleType, path: str, build_id: str) -> _SymCache:
     try:
-        archive = symbolic.Archive.open(os.fsencode(path))
-        found = next(archive.iter_objects(), None)
+        found = next(_open_archive(symbolic, path).iter_objects(), None)
         if found is None:
             raise SymbolError("it holds no object")
         if build_id and found.code_id != build_id:
             raise SymbolError("it was replaced while it was read")
-        symcache: _SymCache = found.make_symcache()
-        return symcache
+        return found.make_symcache()
     except symbolic.SymbolicError as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise SymbolError(f"its debug information cannot be read: {reason}") from None
+
+
+def _open_archive(symbolic: ModuleType, path: str) -> _Archive:
+    """`symbolic` takes only paths that are UTF-8; for others there is the name of a descriptor."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        with FileRaw(path) as raw:
+            archive: _Archive = symbolic.Archive.open(f"/proc/self/fd/{raw.fileno()}")
+    else:
+        archive = symbolic.Archive.open(os.fsencode(path))
+    return archive

@@ -90,6 +90,9 @@ class FileRaw:
             size -= len(piece)
         return b"".join(pieces)
 
+    def fileno(self) -> int:
+        return self._fd
+
     def close(self) -> None:
         os.close(self._fd)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -73,6 +74,16 @@ def test_c_program_agrees_with_addr2line(chain: Path, tmp_path: Path) -> None:
     with_lines, with_inlined = compare(chain, tmp_path)
     assert with_lines >= 8
     assert with_inlined >= 1
+
+
+@pytest.mark.parametrize("name", [b"m\xe9", b"a\nb"])
+def test_a_path_that_is_no_text_has_lines_too(chain: Path, name: bytes, tmp_path: Path) -> None:
+    copy = Path(shutil.copy2(chain, tmp_path / os.fsdecode(name)))
+    usual = Symbolizer([module_of(chain)], tmp_path / "cache")
+    unusual = Symbolizer([module_of(copy)], tmp_path / "other cache")
+    for address in return_addresses(chain):
+        assert look_up(unusual, address) == look_up(usual, address)
+    assert unusual.warnings == []
 
 
 @pytest.mark.parametrize(
