@@ -15,6 +15,7 @@ from heapglass.symbols.raw import FileRaw, SymbolError
 _LINE = re.compile(
     rb"([\da-f]{1,16})-([\da-f]{1,16}) ([r-][w-][x-][sp]) ([\da-f]{1,16}) \S+ \d+ *(.*)"
 )
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _VDSO = "[vdso]"
 _PAGE = 4096
 
@@ -33,7 +34,8 @@ def parse_mapping(line: bytes) -> Mapping | None:
     if match is None:
         return None
     start, end, offset = (int(match[group], 16) for group in (1, 2, 4))
-    path = os.fsdecode(match[5].removesuffix(b" (deleted)"))
+    # The kernel escapes nothing but the newline.
+    path = os.fsdecode(match[5].removesuffix(b" (deleted)").replace(rb"\012", b"\n"))
     return Mapping(start, end, offset, b"x" in match[3], path) if start < end else None
 
 
@@ -52,7 +54,7 @@ class Modules:
             parts = list(group)
             is_object = path.startswith("/") or path == _VDSO
             if is_object and any(part.is_code for part in parts):
-                self._here.append(self._known(path, parts, is_main=path == executable))
+                self._here.append(self._known(path, parts, is_main=_in_log(path) == executable))
         self._here.sort(key=lambda module: module.start)
         self._starts = [module.start for module in self._here]
 
@@ -72,6 +74,11 @@ class Modules:
         )
         self.all.append(module)
         return module
+
+
+def _in_log(path: str) -> str:
+    """The path as the log names the executable."""
+    return _CONTROL.sub("?", path)
 
 
 def load_address(path: str) -> int:

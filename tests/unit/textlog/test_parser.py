@@ -187,6 +187,13 @@ def test_notes_are_for_people() -> None:
     assert complaints(log) == []
 
 
+def test_a_newline_in_a_path_is_undone() -> None:
+    maps = b"# MAPS\n1000000-2000000 r-xp 00000000 fe:01 1 /no/such/a\\012b\n"
+    log = read(b"# PID 1\n# EXE /no/such/a?b\n" + maps + b"+ malloc 8 0x10\n0x1234560\n-\n")
+    ((module,),) = (heap.modules for heap in log.heaps)
+    assert (module.path, module.is_main) == ("/no/such/a\nb", True)
+
+
 def test_a_module_in_the_place_of_another_is_another() -> None:
     maps = b"# MAPS\n1000000-2000000 r-xp 00000000 fe:01 1 /no/such/%s.so\n"
     entry = b"+ malloc 8 0x%x\n0x1234560\n-\n"
