@@ -149,9 +149,9 @@ def _ring(memory: Memory, first: int, layout: _Layout) -> tuple[Arena, ...]:
     while len(arenas) < _MOST_ARENAS:
         try:
             arena = _read_arena(memory, address, layout, is_main=address == first)
+            if not _makes_sense(memory, arena):
+                return ()
         except MissingMemory:
-            return ()
-        if not _makes_sense(memory, arena):
             return ()
         arenas.append(arena)
         address = arena.next

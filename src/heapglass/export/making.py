@@ -12,6 +12,7 @@ import numpy as np
 from heapglass.analysis.blocks import block_weights
 from heapglass.analysis.counters import sum_counters
 from heapglass.analysis.stacks import responsible_frame
+from heapglass.errors import RecordingError
 from heapglass.export import tables
 from heapglass.export.changes import iterate_changes
 from heapglass.export.extract import Extract, command_text, hash_stacks
@@ -240,7 +241,12 @@ TABLES: dict[str, Callable[[Extract], Table]] = {
 
 
 def _ints(values: Iterable[int]) -> I64:
-    return np.fromiter(values, np.int64)
+    try:
+        return np.fromiter(values, np.int64)
+    except OverflowError:
+        raise RecordingError(
+            "the recording is damaged: it has a number that is too large to be true"
+        ) from None
 
 
 def _signed(values: Iterable[int]) -> I64:

@@ -34,7 +34,8 @@ def read_beside(
     per_extent = schema.STEP // layout.SIZE
     keys, parts = [np.empty(0, np.int64)], [np.empty(0, raw_type)]
     for extent in image.extents(kind):
-        if extent.length != schema.STEP or extent.first % per_extent:
+        is_aligned = extent.length == schema.STEP and not extent.first % per_extent
+        if not is_aligned or extent.first >= schema.MAX_SITES:
             raise image.file.damaged("an extent of samples has an odd size or start")
         data = image.file.read(extent.offset, schema.STEP)
         busy = np.flatnonzero(np.frombuffer(data, np.uint64).reshape(per_extent, -1).any(axis=1))

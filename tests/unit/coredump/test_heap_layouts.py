@@ -10,6 +10,7 @@ from struct import pack_into
 
 import pytest
 
+from heapglass.coredump.arenas import NoArenas
 from heapglass.coredump.chunks import State, walk_heap
 from heapglass.coredump.memory import MissingMemory, Region
 
@@ -167,3 +168,12 @@ def test_a_cache_may_have_sixteen_bytes_too_many(version: str) -> None:
     heap = walk_heap(memory)
     assert (heap.chunks[0].size, heap.chunks[0].state) == (size + 8, State.MALLOC)
     assert [chunk.state for chunk in heap.chunks].count(State.CACHE) == 1
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_top_that_is_not_there_is_no_heap(version: str) -> None:
+    glibc = VERSIONS[version]
+    memory, _ = made(glibc)
+    memory.put(LIBC + 0x100 + glibc.top, 0x1234_5000)
+    with pytest.raises(NoArenas):
+        walk_heap(memory)

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from heapglass.analysis.filters import parse_filter
+from heapglass.errors import RecordingError
 from heapglass.export import csv, json, parquet
 from heapglass.export.making import TABLES
 from heapglass.export.table import Table
@@ -180,3 +181,10 @@ def test_data_frames_are_equal(name: str) -> None:
     assert table.to_polars().to_dicts() == rows
     assert table.to_arrow().to_pylist() == rows
     assert table.take(np.arange(len(table))[:1]).to_polars().to_dicts() == rows[:1]
+
+
+def test_numbers_that_cannot_be_true_are_refused() -> None:
+    """Only a damaged file has them."""
+    damaged = sample.extract(sample.heap(peak_error_bytes=1 << 63))
+    with pytest.raises(RecordingError, match="too large to be true"):
+        TABLES["totals"](damaged)

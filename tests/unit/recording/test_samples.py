@@ -9,7 +9,7 @@ import pytest
 from heapglass.errors import RecordingError
 from heapglass.model import LiveUnit, Mode
 from heapglass.recording import open_recording, schema
-from heapglass.recording.writer import Value, Writer, pack
+from heapglass.recording.writer import Value, Writer, pack, put
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -166,4 +166,18 @@ def test_odd_marks_are_refused(tmp_path: Path, tree: list[dict[str, Value]]) -> 
         open_recording(recording(tmp_path / "x", tree)) as source,
         pytest.raises(RecordingError, match="odd interval"),
     ):
+        source.sites()
+
+
+@pytest.mark.parametrize("kind", [schema.KIND_SAMPLES, schema.KIND_OUTCOMES])
+@pytest.mark.parametrize("first", [schema.MAX_SITES, 1 << 63])
+def test_samples_of_sites_that_cannot_be_are_damage(tmp_path: Path, kind: int, first: int) -> None:
+    path = recording(tmp_path / "x")
+    image = bytearray(path.read_bytes())
+    start = schema.PAGE + schema.Directory.SIZE
+    while schema.Extent(image, start).kind != kind:
+        start += schema.Extent.SIZE
+    put(image, schema.Extent, "first", first, start)
+    path.write_bytes(image)
+    with open_recording(path) as source, pytest.raises(RecordingError, match="odd size or start"):
         source.sites()
