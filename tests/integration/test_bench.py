@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -119,6 +120,20 @@ def test_every_run_reads_the_whole_input(cli: Cli, scratch: Path) -> None:
     script = f"cat >> {log}"
     found = measured(cli, scratch, "--rounds", "2", "--", "sh", "-c", script, stdin="line\n")
     assert log.read_text() == "line\n" * (1 + 2 * len(found["modes"]))
+
+
+def test_a_closed_input_is_an_empty_one(cli: Cli) -> None:
+    """Nor does a file of ours get its number, and is read by the program."""
+    words = cli.argv("bench", "--quick", "--json", "--", "sh", "-c", "! read x")
+    done = subprocess.run(
+        ["sh", "-c", f"{shlex.join(words)} <&-"],
+        env=cli.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)
 
 
 def test_output_does_not_mix_with_ours(cli: Cli) -> None:

@@ -66,6 +66,7 @@ GROUPS = {
 }
 SIGPIPE_EXIT = 141  # what a shell shows for a program ended by SIGPIPE
 INTERRUPT_EXIT = 130
+_STDERR = 2
 _GARBAGE = 1_000_000  # objects; frozen values make no cycles, and looking for some takes a third
 
 
@@ -141,16 +142,15 @@ def _dispatch(arguments: Sequence[str]) -> int:
         from heapglass.cli import run  # noqa: PLC0415 (only what is asked for)
 
         return run.run(rest)
-    if sys.stdout is None:
-        raise HeapglassError("there is nowhere to write to: the standard output is closed")
+    if name in COMMANDS:
+        return _run_command(name, rest)
+    _check_output()
     if name in ("-h", "--help", "help"):
         return _help(rest)
     if name in ("-V", "--version"):
         print(f"heapglass {__version__}")
         return 0
-    if name not in COMMANDS:
-        raise _no_command(name)
-    return _run_command(name, rest)
+    raise _no_command(name)
 
 
 def _help(rest: Sequence[str]) -> int:
@@ -170,11 +170,37 @@ def _run_command(name: str, arguments: Sequence[str]) -> int:
     from heapglass.cli.parser import Parser  # noqa: PLC0415 (not needed by `run`)
 
     gc.set_threshold(_GARBAGE)
+    _occupy_closed()
     command = load(name)
     parser = Parser(name)
     parser.description = f"{command.HELP.capitalize()}."
     command.configure(parser)
-    return command.main(parser.read(arguments))
+    try:
+        args = parser.read(arguments)
+    except SystemExit:  # after --help, which is still to be written out
+        _check_output()
+        return 0
+    if not _has_file(args):
+        _check_output()
+    return command.main(args)
+
+
+def _has_file(args: argparse.Namespace) -> bool:
+    """Whether a file is what the command writes."""
+    return getattr(args, "output", "-") != "-" and not getattr(args, "list", False)
+
+
+def _check_output() -> None:
+    if sys.stdout is None:
+        raise HeapglassError("there is nowhere to write to: the standard output is closed")
+
+
+def _occupy_closed() -> None:
+    """Open closed standard descriptors to nothing: files that are opened later would get their
+    numbers, and programs that are started would take those for their input and output."""
+    while (fd := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
+        pass
+    os.close(fd)
 
 
 def _discard_output() -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from heapglass.errors import UsageError
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 
 class Parser(argparse.ArgumentParser):
@@ -30,6 +33,10 @@ class Parser(argparse.ArgumentParser):
         if left_over:
             self.error(f"unrecognized arguments: {' '.join(left_over)}")
         return args
+
+    def print_help(self, file: SupportsWrite[str] | None = None) -> None:
+        """Its parent says nothing when that fails."""
+        print(self.format_help(), end="", file=file)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}; see '{self.prog} --help'")

@@ -106,6 +106,8 @@ def _feed(pipe: BinaryIO, blocks: Iterator[bytes]) -> None:
 def open_log(path: str) -> LogInput:
     """`-` is the standard input."""
     if path == "-":
+        if sys.stdin is None:
+            raise LogError("there is nothing to read: the standard input is closed")
         return LogInput("standard input", sys.stdin.buffer)
     try:
         if os.path.isdir(path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import shlex
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from heapglass.cli import main as dispatcher
 from heapglass.errors import HeapglassError, UsageError
 
 MODULES = Path(dispatcher.__file__).parent
+GOLDEN = Path(__file__).parents[2] / "golden" / "format-5" / "sampled.heapglass.gz"
 
 
 def failing(error: BaseException) -> SimpleNamespace:
@@ -126,7 +128,26 @@ def test_closed_output_is_said(cli: Cli, arguments: list[str]) -> None:
     assert redirected(cli, arguments, ">&- 2>&-") == (1, "")
 
 
-@pytest.mark.parametrize("arguments", [["lib"], ["--help"], ["run", "--help"]])
+def test_a_command_that_writes_a_file_needs_no_output(cli: Cli, tmp_path: Path) -> None:
+    recording = str(tmp_path / "x.heapglass")
+    Path(recording).write_bytes(gzip.decompress(GOLDEN.read_bytes()))
+    for number, words in enumerate((["export", "-F", "collapsed"], ["report"])):
+        file = tmp_path / str(number)
+        code, _ = redirected(cli, [*words, "-o", str(file), recording], ">&-")
+        assert (code, file.stat().st_size > 0) == (0, True)
+        code, errors = redirected(cli, [*words, "-o", "-", recording], ">&-")
+        assert (code, "the standard output is closed" in errors) == (1, True)
+    assert redirected(cli, ["export", "--list"], ">&-")[0] == 1
+
+
+def test_closed_input_is_said(cli: Cli) -> None:
+    sentence = "heapglass: there is nothing to read: the standard input is closed\n"
+    assert redirected(cli, ["log", "-"], "<&-") == (1, sentence)
+
+
+@pytest.mark.parametrize(
+    "arguments", [["lib"], ["--help"], ["run", "--help"], ["summary", "--help"]]
+)
 def test_full_output_is_said(cli: Cli, arguments: list[str]) -> None:
     sentence = "heapglass: the output cannot be written: No space left on device\n"
     assert redirected(cli, arguments, ">/dev/full") == (1, sentence)
