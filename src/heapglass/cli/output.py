@@ -29,6 +29,8 @@ from heapglass.views.locations import GAP, Location
 Part = str | tuple[str, str]  # a text, or a text and its style
 PIPE_WIDTH = 100  # where bars and columns end when nothing else does
 _LEAST_WIDTH = 60  # below it the columns have no room, and the terminal may wrap
+_MOST_SIZE = 10_000  # of either side: what is drawn fits in memory
+_MOST_DIGITS = 20  # a longer number is none
 _WARNINGS_SHOWN = 5
 
 
@@ -126,10 +128,14 @@ def screen_size(
     """Columns and lines; None where there is no limit."""
     if is_terminal:
         size = shutil.get_terminal_size()  # which looks at COLUMNS first, too
-        return max(_LEAST_WIDTH, size.columns), size.lines
+        return _bounded_width(size.columns), min(size.lines, _MOST_SIZE)
     columns = environment.get("COLUMNS", "")
-    is_number = columns.isascii() and columns.isdigit() and int(columns) > 0
-    return (max(_LEAST_WIDTH, int(columns)) if is_number else None), None
+    is_number = columns.isascii() and columns.isdigit() and len(columns) < _MOST_DIGITS
+    return (_bounded_width(int(columns)) if is_number and int(columns) else None), None
+
+
+def _bounded_width(columns: int) -> int:
+    return min(max(_LEAST_WIDTH, columns), _MOST_SIZE)
 
 
 def location_parts(location: Location) -> tuple[Part, ...]:

@@ -74,7 +74,17 @@ def test_colour_and_no_colour_contradict_each_other(run: Run) -> None:
 
 @pytest.mark.parametrize(
     ("columns", "width"),
-    [("", None), ("x", None), ("0", None), ("-5", None), ("120", 120), ("20", 60), ("٣", None)],
+    [
+        ("", None),
+        ("x", None),
+        ("0", None),
+        ("-5", None),
+        ("120", 120),
+        ("20", 60),
+        ("٣", None),
+        ("9" * 11, 10000),
+        ("9" * 5000, None),
+    ],
 )
 def test_a_pipe_is_as_wide_as_columns_says(columns: str, width: int | None) -> None:
     assert screen_size({"COLUMNS": columns}, is_terminal=False) == (width, None)
@@ -84,6 +94,9 @@ def test_a_terminal_has_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "132")
     monkeypatch.setenv("LINES", "30")
     assert screen_size({}, is_terminal=True) == (132, 30)
+    monkeypatch.setenv("COLUMNS", "99999999999")
+    monkeypatch.setenv("LINES", "99999999999")
+    assert screen_size({}, is_terminal=True) == (10000, 10000)
 
 
 def test_a_terminal_has_colour_and_shows_what_fits(
