@@ -15,6 +15,7 @@ from heapglass.cli.arguments import (
 )
 from heapglass.cli.output import Screen, open_screen, print_json
 from heapglass.cli.site_list import blocks_text, print_site_list, print_title, site_numbers
+from heapglass.cli.source import check_name
 from heapglass.cli.target import spare_inputs
 from heapglass.convert.recording import write_recording
 from heapglass.errors import UsageError
@@ -124,6 +125,7 @@ def _open(args: argparse.Namespace) -> LogInput:
     if args.listen is not None:
         host, port = args.listen
         return receive_log(host, port, say)
+    check_name(args.file)
     return open_log(args.file)
 
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from heapglass.cli.progress import SlowLine
-from heapglass.cli.source import add_debuginfod_option
+from heapglass.cli.source import add_debuginfod_option, check_name
 from heapglass.cli.target import spare_inputs
 from heapglass.convert.packing import pack
 from heapglass.convert.redaction import Redactor
@@ -60,6 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     if args.redact_key and not args.redact:
         raise UsageError("--redact-key is for --redact")
+    check_name(args.source)
     if is_core(args.source):
         raise RecordingError(f"{args.source} is a core: only recordings can be packed")
     target = _target(args)

@@ -12,7 +12,7 @@ from heapglass.cli.progress import SlowLine
 from heapglass.coredump import open_core
 from heapglass.coredump.core_file import is_core
 from heapglass.coredump.tables import recording_of
-from heapglass.errors import RecordingError
+from heapglass.errors import RecordingError, UsageError
 from heapglass.model import Frame, FrameAddress, HeapSource
 from heapglass.recording import open_recording
 from heapglass.symbols.debuginfod import ALLOWED
@@ -56,9 +56,19 @@ class _Allow(argparse.Action):
         os.environ[ALLOWED] = "1"
 
 
+def check_name(argument: str) -> None:
+    """UsageError when there can be no such file, and something else was meant."""
+    if not argument:
+        raise UsageError("the name of the file to read is empty")
+    path, separator, _ = argument.rpartition("@")
+    if separator and os.path.isfile(path) and not os.path.exists(argument):
+        raise UsageError(f"this command looks at all of {path}, and takes no @MOMENT")
+
+
 def open_source(argument: str, recording: str | None = None) -> Opened:
     """Raises a HeapglassError that says in one sentence why there is nothing to see. `recording`
     holds the tables of a core that does not lead to them."""
+    check_name(argument)
     path = Path(argument)
     if "\0" not in argument and path.is_dir():
         raise RecordingError(f"{argument} is a directory, not a recording")

@@ -165,6 +165,22 @@ def test_a_name_that_is_no_text_is_shown_as_bytes(cli: Cli) -> None:
     )
 
 
+@pytest.mark.parametrize("command", ["summary", "doctor", "report", "pack", "log", "threads"])
+def test_an_empty_name_is_said(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert dispatcher.main([command, ""]) == 2
+    assert capsys.readouterr().err == "heapglass: the name of the file to read is empty\n"
+
+
+@pytest.mark.parametrize("command", ["doctor", "report", "pack"])
+def test_a_moment_where_none_is_taken_is_said(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "x").write_bytes(b"")
+    assert dispatcher.main([command, f"{tmp_path}/x@peak"]) == 2
+    what = f"this command looks at all of {tmp_path}/x, and takes no @MOMENT"
+    assert capsys.readouterr().err == f"heapglass: {what}\n"
+
+
 def test_run_starts_without_anything_heavy(cli: Cli) -> None:
     """numpy, rich and argparse would cost each run tens of milliseconds."""
     code = (
