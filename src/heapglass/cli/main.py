@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 
 from heapglass import __version__
@@ -141,6 +142,7 @@ def _dispatch(arguments: Sequence[str]) -> int:
     if name == "run":
         from heapglass.cli import run  # noqa: PLC0415 (only what is asked for)
 
+        _hear_interrupts()
         return run.run(rest)
     if name in COMMANDS:
         return _run_command(name, rest)
@@ -182,7 +184,14 @@ def _run_command(name: str, arguments: Sequence[str]) -> int:
         return 0
     if not _has_file(args):
         _check_output()
+    _hear_interrupts()
     return command.main(args)
+
+
+def _hear_interrupts() -> None:
+    """As KeyboardInterrupt, again: from here on there may be something to clean up."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _has_file(args: argparse.Namespace) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -179,6 +180,22 @@ def test_a_moment_where_none_is_taken_is_said(
     assert dispatcher.main([command, f"{tmp_path}/x@peak"]) == 2
     what = f"this command looks at all of {tmp_path}/x, and takes no @MOMENT"
     assert capsys.readouterr().err == f"heapglass: {what}\n"
+
+
+def test_an_interrupt_of_an_import_is_quiet(cli: Cli, tmp_path: Path) -> None:
+    """Libraries make other errors of it."""
+    (tmp_path / "numpy").mkdir()
+    (tmp_path / "numpy" / "__init__.py").write_text(
+        "import os, signal, time\n"
+        "try:\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    time.sleep(9)\n"
+        "except KeyboardInterrupt:\n"
+        "    raise ImportError('numpy is broken')\n"
+    )
+    path = f"{tmp_path}:{cli.environment()['PYTHONPATH']}"
+    done = cli("summary", "x", environment={"PYTHONPATH": path})
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 
 def test_run_starts_without_anything_heavy(cli: Cli) -> None:
