@@ -27,7 +27,7 @@ def check_directory(path: Path) -> None:
 
 def make_directory(path: Path) -> None:
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        path.mkdir(exist_ok=True)
     except OSError as error:
         raise ExportError(f"{path} cannot be made: {error.strerror}") from None
 

@@ -59,4 +59,7 @@ def test_what_is_there_is_kept(tmp_path: Path) -> None:
         check_directory(path)
     with pytest.raises(ExportError, match="cannot be made"):
         make_directory(path / "below")
+    with pytest.raises(ExportError, match="cannot be made: No such file"):
+        make_directory(tmp_path / "missing" / "below")
+    assert not (tmp_path / "missing").exists()
     check_file(Path("/dev/null"), is_forced=False)
