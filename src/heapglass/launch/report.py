@@ -9,7 +9,7 @@ from heapglass.launch.session import Session
 from heapglass.launch.voice import short_name
 from heapglass.recording import schema
 from heapglass.recording.glance import Glance
-from heapglass.recording.liveness import EXEC, RUNNING
+from heapglass.recording.liveness import EXEC, EXITED, KILLED, RUNNING, SIGNALED
 from heapglass.text import shell_word
 from heapglass.units import format_compact, format_count, format_duration, format_size
 
@@ -40,6 +40,14 @@ REASON_WORDS = {
     "no_memory": "the kernel refused memory",
     "internal": "a check inside the recorder failed",
     "cannot_grow": "the file was out of reach, or the program's sandbox let it grow no more",
+}
+
+_LEFT = {  # when what is left was live, by how the process stands
+    RUNNING: "now live",
+    EXITED: "live at exit",
+    EXEC: "live at exec",
+    SIGNALED: "live at its end",
+    KILLED: "live at its end",
 }
 
 
@@ -114,7 +122,7 @@ def _standing(found: Glance) -> str:
 
 
 def _left(found: Glance) -> str:
-    left = {RUNNING: "now live", EXEC: "live at exec"}.get(found.state, "live at exit")
+    left = _LEFT[found.state]
     sums = found.sums
     return f"{left}: {format_size(sums.live_bytes)} in {_counted(sums.live_blocks, 'block')}"
 

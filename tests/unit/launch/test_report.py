@@ -130,3 +130,8 @@ def test_other_name_of_the_same_directory_is_not_told(pid: int, tmp_path: Path) 
 def test_name_can_be_pasted_into_a_shell(pid: int, tmp_path: Path) -> None:
     main = glance(write_recording(tmp_path / "my recording", pid=pid))
     assert lines([main], pid, tmp_path)[-1].endswith("; see: heapglass summary 'my recording'")
+
+
+def test_a_program_that_was_killed_did_not_exit(pid: int, tmp_path: Path) -> None:
+    path = write_recording(tmp_path / "m", pid=pid, state=schema.STATE_SIGNALED)
+    assert "; live at its end: 0 B" in lines([glance(path)], pid, tmp_path)[0]
