@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -28,10 +29,11 @@ def track(items: Sequence[Item], what: str) -> Iterator[Item]:
 
 
 class ProgressLine:
-    """Says nothing where standard error is no terminal."""
+    """Says nothing where standard error is no terminal, or one that cannot erase a line."""
 
     def __init__(self) -> None:
-        self._is_shown = sys.stderr is not None and sys.stderr.isatty()
+        is_terminal = sys.stderr is not None and sys.stderr.isatty()
+        self._is_shown = is_terminal and os.environ.get("TERM") != "dumb"
         self._started = time.monotonic_ns()
 
     def __enter__(self) -> Self:

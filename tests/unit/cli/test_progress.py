@@ -15,6 +15,11 @@ class Terminal(io.StringIO):
         return True
 
 
+@pytest.fixture(autouse=True)
+def usual_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+
+
 def test_a_terminal_is_told_and_left_clean(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = Terminal()
     monkeypatch.setattr(sys, "stderr", stream)
@@ -36,6 +41,15 @@ def test_anything_else_is_told_nothing(
     with ProgressLine() as progress:
         progress.step(0, 4, "plain")
     assert stream is None or stream.getvalue() == ""
+
+
+def test_a_terminal_that_cannot_erase_is_told_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("TERM", "dumb")
+    with ProgressLine() as progress:
+        progress.step(0, 4, "plain")
+    assert stream.getvalue() == ""
 
 
 def test_what_is_quick_is_not_spoken_of(monkeypatch: pytest.MonkeyPatch) -> None:
