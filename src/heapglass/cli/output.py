@@ -114,7 +114,8 @@ def open_screen(args: argparse.Namespace) -> Screen:
     console = _PipedConsole(
         file=stream,
         force_terminal=True if args.color else is_terminal,
-        no_color=True if args.no_color else None,
+        # An option is stronger than NO_COLOR, which rich looks at when it is told nothing.
+        no_color=args.no_color if args.color or args.no_color else None,
         highlight=False,
         markup=False,
         emoji=False,

@@ -156,3 +156,9 @@ def test_sentences_have_no_control_characters(
     open_screen(OPTIONS).warnings(["/opt/\x1b[31m\n\udcff.so: no symbols"])
     shown = capsys.readouterr().out
     assert shown == "\nsymbols: /opt/\\x1b[31m\\n\\xff.so: no symbols\n"
+
+
+def test_an_option_for_colour_is_stronger_than_the_environment(run: Run) -> None:
+    environment = {"NO_COLOR": "1", "TERM": "xterm"}
+    assert "\x1b[36m" in run(sample_heap(), "table", "x", "--color", env=environment)[1]
+    assert "\x1b[36m" not in run(sample_heap(), "table", "x", env=environment)[1]
