@@ -125,7 +125,8 @@ def _print_footer(screen: Screen, view: TreeView, flame: Flame, width: int) -> N
     sentences = [f"One column is {column}"]
     hidden = len(view.tree) - 1 - view.shown
     if hidden:
-        sentences.append(f"{format_count(hidden)} calls below {least} left out")
+        calls = "1 call" if hidden == 1 else f"{format_count(hidden)} calls"
+        sentences.append(f"{calls} below {least} left out")
     if flame.deeper:
         rows = "1 more row" if flame.deeper == 1 else f"{format_count(flame.deeper)} more rows"
         sentences.append(f"{rows} below, --depth 0 shows all")

@@ -138,9 +138,12 @@ def _print_footer(screen: Screen, view: TreeView, more: int) -> None:
     sites = f"{format_count(len(view.table))} site{'' if len(view.table) == 1 else 's'}"
     sentences = [f"{whole} from {sites}, by {view.sort.value}"]
     if more:
-        sentences.append(f"{format_count(more)} more lines without --limit")
+        sentences.append(
+            f"{format_count(more)} more line{'' if more == 1 else 's'} without --limit"
+        )
     hidden = len(view.tree) - 1 - view.shown
     if hidden:
         least = amount_text(screen, view, view.least)
-        sentences.append(f"{format_count(hidden)} calls below {least} left out, --min 0 shows them")
+        calls, them = ("1 call", "it") if hidden == 1 else (f"{format_count(hidden)} calls", "them")
+        sentences.append(f"{calls} below {least} left out, --min 0 shows {them}")
     screen.sentences(["; ".join(sentences)], "", "dim")

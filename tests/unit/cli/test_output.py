@@ -162,3 +162,13 @@ def test_an_option_for_colour_is_stronger_than_the_environment(run: Run) -> None
     environment = {"NO_COLOR": "1", "TERM": "xterm"}
     assert "\x1b[36m" in run(sample_heap(), "table", "x", "--color", env=environment)[1]
     assert "\x1b[36m" not in run(sample_heap(), "table", "x", env=environment)[1]
+
+
+@pytest.mark.parametrize("command", ["tree", "flamegraph"])
+def test_one_call_is_one(run: Run, command: str) -> None:
+    sites = (
+        FakeSite((frame("large"),), peak_bytes=1000),
+        FakeSite((frame("small"),), peak_bytes=1),
+    )
+    _, output, _ = run(FakeSource(sites), command, "x", env={"COLUMNS": "80"})
+    assert "1 call below 11 B left out" in output
