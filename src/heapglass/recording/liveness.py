@@ -8,6 +8,7 @@ file must still be among its mappings, where we may look.
 from __future__ import annotations
 
 import os
+import stat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,6 +70,25 @@ def has_mapped(pid: int, file: RecordingFile) -> bool:
         if maps:
             return _lists(maps, file)
     return True
+
+
+def has_mapped_one_like(pid: int, beginning: bytes) -> bool:
+    """Whether the process shares the memory of a file that begins like this."""
+    maps = _slurp(f"/proc/{pid}/maps")
+    lines = (line.split(None, 5) for line in maps.splitlines())
+    paths = {fields[5] for fields in lines if len(fields) > 5 and fields[1].endswith(b"s")}
+    return any(_beginning(path, len(beginning)) == beginning for path in paths)
+
+
+def _beginning(path: bytes, size: int) -> bytes:
+    """Of a regular file: to open a device may have consequences."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return b""
+        with open(path, "rb") as file:
+            return file.read(size)
+    except OSError:
+        return b""
 
 
 def _lists(maps: bytes, file: RecordingFile) -> bool:

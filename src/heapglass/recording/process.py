@@ -19,6 +19,7 @@ from heapglass.recording.liveness import (
     RUNNING,
     SIGNALED,
     has_mapped,
+    has_mapped_one_like,
     is_running,
 )
 from heapglass.recording.threads import read_threads
@@ -33,6 +34,8 @@ _ENDED = {
     schema.STATE_EXEC: EXEC,
 }
 _PATIENCE_NS = 60 * 10**9
+# Up to there a header never changes: process, program and start.
+_IDENTITY_BYTES = schema.Header.FIELDS["end_ns"].offset
 
 
 def standing(image: Image) -> str:
@@ -43,7 +46,7 @@ def standing(image: Image) -> str:
         return _ENDED[image.header.state]
     if not is_there(image):
         return KILLED
-    return RUNNING if may_write(image) else EXEC
+    return RUNNING if may_write(image) or _is_copy(image) else EXEC
 
 
 def is_there(image: Image) -> bool:
@@ -70,6 +73,11 @@ def may_write(image: Image) -> bool:
     return has_mapped(header.pid, image.file)
 
 
+def _is_copy(image: Image) -> bool:
+    """Whether the process, which does not have this file, goes on with the one that this is of."""
+    return has_mapped_one_like(image.header.pid, bytes(image.header.data[:_IDENTITY_BYTES]))
+
+
 def _is_local(header: schema.Header) -> bool:
     host = header.host.split(b"\0", 1)[0]
     return not host or host == os.fsencode(os.uname().nodename)[: len(header.host) - 1]
@@ -83,13 +91,14 @@ def last_event(image: Image) -> int:
 
 
 def duration(image: Image, state: str) -> int:
-    """Ns from the start until the end, or until now, or as far as anything is known."""
+    """Ns from the start until the end, or until now, or as far as anything is known, as in the copy
+    of a recording that is still written."""
     if image.file.about is not None:
         return image.file.about.duration_ns
     header = image.header
     if header.end_ns:
         return header.end_ns
-    if state == RUNNING and _is_local(header):
+    if state == RUNNING and _is_local(header) and may_write(image):
         return max(0, time.monotonic_ns() - header.start_mono_ns)
     return last_event(image)
 

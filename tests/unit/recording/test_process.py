@@ -139,6 +139,21 @@ def test_another_process_with_its_pid(path: Path) -> None:
         assert _state(path) is ProcessState.KILLED
 
 
+def test_a_copy_of_what_is_still_written(path: Path, tmp_path: Path) -> None:
+    """Its process runs on; how long it ran is known only up to the copy."""
+    with _target(path) as process:
+        started = time.monotonic_ns() - 10**9
+        _write(path, process.pid, process_start=_start_of(process.pid), start_mono_ns=started)
+        copy = tmp_path / "copy.heapglass"
+        subprocess.run(["cp", "--sparse=always", path, copy], check=True)
+        assert _state(copy) is ProcessState.RUNNING
+        with open_recording(copy) as recording:
+            assert recording.process.duration_ns == 0
+        assert pack(copy) > 0, "nobody writes to it"
+        _write(path, process.pid, process_start=_start_of(process.pid), start_mono_ns=started + 1)
+        assert _state(copy) is ProcessState.EXEC, "the original is of another program by now"
+
+
 def test_replaced_by_another_program(path: Path) -> None:
     with _target(path, "unmapped") as process:
         _write(path, process.pid, process_start=_start_of(process.pid))
@@ -203,16 +218,6 @@ def test_mappings(path: Path, line: bytes, is_listed: bool) -> None:  # noqa: FB
         line = line.replace(b"{%s}" % name.encode(), str(value).encode())
     with RecordingFile(path) as file:
         assert _lists(b"55d0-55d1 r--p 00000000 08:01 12 /bin/x\n" + line, file) is is_listed
-
-
-def test_a_copy_of_a_running_one(path: Path, tmp_path: Path) -> None:
-    """Nobody writes to the copy."""
-    with _target(path) as process:
-        _write(path, process.pid)
-        copy = tmp_path / "copy"
-        with path.open("rb") as file:
-            copy.write_bytes(file.read(1 << 21))
-        assert _state(copy) is ProcessState.EXEC
 
 
 @pytest.mark.parametrize(
