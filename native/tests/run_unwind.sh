@@ -14,7 +14,7 @@ work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 failed=0
 
-sources="src/sys.c src/hot.c src/cfi.c src/eh_frame.c src/expression.c src/image.c src/module_record.c
+sources="src/sys.c src/sandbox.c src/hot.c src/cfi.c src/eh_frame.c src/expression.c src/image.c src/module_record.c
     src/modules.c src/rules.c src/bounds.c src/walk.c src/walk_slow.c"
 flags="-std=gnu11 -g -Wall -Wextra -Iinclude -Isrc"
 

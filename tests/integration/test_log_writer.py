@@ -171,12 +171,6 @@ def test_a_name_that_cannot_be_written_is_said(bench: Bench) -> None:
     assert b"heapglass: cannot write the log to /nowhere/x.log" in run.outcome.stderr
 
 
-def test_a_descriptor_that_is_not_open_is_said(bench: Bench) -> None:
-    run = bench.record(program("log_calls").argv(), under_heapglass(HEAPGLASS_LOG_FD="99"))
-    assert run.outcome.status == 5
-    assert run.outcome.stderr.startswith(b"heapglass: HEAPGLASS_LOG_FD is not open")
-
-
 def test_children_have_files_of_their_own(bench: Bench) -> None:
     settings = under_heapglass(HEAPGLASS_LOG="calls.log")
     run = bench.record(program("fork").argv(("grandchild",)), settings)

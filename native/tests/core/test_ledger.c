@@ -287,7 +287,7 @@ static void where_no_group_fits_parts_do(void) {
         CHECK_EQUAL(g_header->ladder, HG_LADDER_RECORDING);
         address += 65536;
     }
-    CHECK(g_header->file_reserved_bytes > BUDGET - PART);
+    CHECK(g_header->file_reserved_bytes + g_header->private_bytes > BUDGET - PART);
     CHECK_EQUAL(g_header->ladder_reason, HG_REASON_BUDGET);
     reset_options();
 }
