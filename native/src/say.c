@@ -17,8 +17,11 @@ static struct {
 
 /* Once: later the number may be that of any file of the program's. */
 void hg_say_start(void) {
+    if (!g_stderr.is_known) hg_say_there();
+}
+
+void hg_say_there(void) {
     struct stat stat = {0};
-    if (g_stderr.is_known) return;
     hg_sys_stat_fd(STDERR, &stat);
     g_stderr.is_known = true;
     g_stderr.device = stat.st_dev;

@@ -8,6 +8,8 @@
 
 /* At the start of a program: what is there now is stderr, for it and for its forked children. */
 void hg_say_start(void);
+/* ... or at any other time. */
+void hg_say_there(void);
 
 /* False when not all of it was taken. Parts of more than PIPE_BUF may be cut. */
 bool hg_say_text(const char *text, size_t size);

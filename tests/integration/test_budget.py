@@ -73,7 +73,7 @@ def test_a_stack_is_one_source_whatever_the_interval(bench: Bench) -> None:
 
 def test_what_becomes_calm_is_exact_again(bench: Bench) -> None:
     """Though it no longer allocates enough for a sample."""
-    argv = program("lull").argv(("5", "2500"))
+    argv = program("lull").argv(("5", "6000"))
     recorder = bench.record(argv, under_heapglass(HEAPGLASS_BUDGET="1%")).recording.recorder
     changes = [(change.mode, change.reason) for change in recorder.changes]
     assert changes[1] == (Mode.SAMPLED, ChangeReason.OVER)

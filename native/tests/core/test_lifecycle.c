@@ -23,6 +23,7 @@
 #include "real.h"
 #include "recorder.h"
 #include "recording.h"
+#include "say.h"
 #include "scripted_walk.h"
 #include "test.h"
 
@@ -375,6 +376,7 @@ static void find_nowhere(void) {
 
 static void run_nowhere(void *argument) {
     (void)argument;
+    hg_say_there();
     run_well(find_nowhere);
 }
 

@@ -19,6 +19,7 @@
 #include "real.h"
 #include "recorder.h"
 #include "recording.h"
+#include "say.h"
 #include "scripted_walk.h"
 #include "snapshots.h"
 #include "test.h"
@@ -163,6 +164,7 @@ static void live_and_die(void *argument) {
     setenv("HEAPGLASS_OUT", test_path("life.%p"), 1);
     setenv("HEAPGLASS_DEPTH", "nonsense", 1); /* so that something is said */
     hg_real_resolve();
+    hg_say_there();
     struct hg_frame frame = script_frame(0x401000);
     struct hg_thread *thread;
     void *block = malloc(100);
