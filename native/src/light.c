@@ -130,20 +130,22 @@ void *hg_light_realloc(void *from, size_t size) {
 /* ---- paused, and off ---------------------------------------------------------------------------------- */
 
 /* While paused: whether a block may be known. After exact recording large ones are in the ledger's
- * open table, uncounted. The filter covers also what came from the arena. */
-HG_INLINE bool may_be_known(const void *block) {
+ * open table, uncounted, and what the loader has, which may be an object's: nobody else hears of its end. The
+ * filter covers also what came from the arena. */
+HG_INLINE bool may_be_known(const void *block, const void *caller) {
     if (hg_filter_may_hold(block)) return true;
     if (HG_LIKELY(!hg_load(&g_filter.has_shadow))) return false;
+    if (hg_modules_is_loader((uintptr_t)caller)) return true;
     return !g_real_has_size_word || hg_real_usable_by_word(block) >= HG_LEDGER_SMALL_LIMIT;
 }
 
 void hg_paused_free(void *block) {
-    if (HG_UNLIKELY(may_be_known(block))) hg_slow_free(block);
+    if (HG_UNLIKELY(may_be_known(block, __builtin_return_address(0)))) hg_slow_free(block);
     else g_real.free(block);
 }
 
 void *hg_paused_realloc(void *from, size_t size) {
-    if (from && may_be_known(from)) return hg_slow_realloc(from, size);
+    if (from && may_be_known(from, __builtin_return_address(0))) return hg_slow_realloc(from, size);
     return g_real.realloc(from, size);
 }
 

@@ -81,3 +81,12 @@ def test_where_blocks_are_sampled(bench: Bench, option: dict[str, str]) -> None:
     assert any("allocated during a pause are counted too" in one for one in told)
     # Only of a child that was paused.
     assert not any("during a pause" in one for one in list_caveats(child, child.sites()))
+
+
+def test_objects_that_are_unloaded_meanwhile(bench: Bench) -> None:
+    """Of two libraries that are loaded at the same address in turn, each has its own sites."""
+    argv = program("dlclose_paused").argv(("{twin_one}", "{twin_two}"))
+    recording = bench.compare(argv).recording
+    counters = by_name(recording)
+    assert [counters[f"site_twin_{name}"]["allocations"] for name in ("one", "two")] == [100, 100]
+    assert recording.losses.events(LossKind.MISSED_FREE) == 0
