@@ -16,12 +16,15 @@ class StatWords:
     level: int  # of indentation: a part of the row above that has less
     share_of: str = ""  # the row that it is a share of
     is_rare: bool = False  # not shown at zero
+    alone: str = ""  # the label where the row that it is a part of is not shown
 
 
 STATS: dict[str, StatWords] = {
     ALLOCATIONS: StatWords("allocations", 0),
     RECALLED: StatWords("stack recalled", 1, ALLOCATIONS),
-    "other_words": StatWords("by a hash of its words", 2, ALLOCATIONS),
+    "other_words": StatWords(
+        "by a hash of its words", 2, ALLOCATIONS, alone="stack recalled by a hash of its words"
+    ),
     "walks": StatWords("stack walked", 1, ALLOCATIONS),
     "stack_misses": StatWords("new to the thread", 2, "walks"),
     "full_walks": StatWords("without any earlier walk's help", 2, "walks"),
@@ -49,11 +52,17 @@ def stat_rows(totals: Totals, recorder: Recorder) -> tuple[StatRow, ...]:
     """What is counted under a name not known here comes last, under that name."""
     counts = _counts(totals, recorder)
     words = STATS | {name: _unknown(name) for name in counts if name not in STATS}
-    return tuple(
-        StatRow(name, word.label, word.level, counts[name], counts.get(word.share_of))
-        for name, word in words.items()
-        if name in counts and not (word.is_rare and not counts[name])
-    )
+    rows: list[StatRow] = []
+    above: list[int] = []  # levels in STATS of the rows that the next one may be a part of
+    for name, word in words.items():
+        if name not in counts or (word.is_rare and not counts[name]):
+            continue
+        above = [level for level in above if level < word.level]
+        is_part = not word.level or word.level - 1 in above
+        label = word.label if is_part else word.alone or word.label
+        rows.append(StatRow(name, label, len(above), counts[name], counts.get(word.share_of)))
+        above.append(word.level)
+    return tuple(rows)
 
 
 def _counts(totals: Totals, recorder: Recorder) -> Mapping[str, int]:

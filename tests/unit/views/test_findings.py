@@ -201,3 +201,14 @@ def test_a_counter_without_words_is_shown_under_its_name() -> None:
     heap = walking(frames_from_mars=3)
     rows = stat_rows(heap.totals, heap.recorder)
     assert (rows[-1].label, rows[-1].count) == ("frames from mars", 3)
+
+
+def test_rows_without_what_they_are_a_part_of_stand_alone() -> None:
+    """While sampling nobody knows how many allocations asked for their stack."""
+    heap = FakeSource(mode="sampled", stats={"other_words": 3, "walks": 5, "stack_misses": 2})
+    rows = stat_rows(heap.totals, heap.recorder)
+    assert [(row.label, row.level) for row in rows] == [
+        ("stack recalled by a hash of its words", 0),
+        ("stack walked", 0),
+        ("new to the thread", 1),
+    ]
