@@ -2,6 +2,7 @@
  * itself goes on to libc. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -10,41 +11,85 @@
 #include "base.h"
 #include "sandbox.h"
 
-/* Looked up once, early: see leaving.c. Both take what they take in registers, and one word more. */
-static struct {
-    int (*prctl)(int, long, long, long, long);
-    long (*syscall)(long, long, long, long, long, long, long);
-} g_libc;
+#define HG_TEXT(x) #x
+#define HG_NUMBER(x) HG_TEXT(x)
 
-__attribute__((constructor)) static void resolve(void) {
-    if (g_libc.syscall) return;
-    g_libc.prctl = (__typeof__(g_libc.prctl))dlsym(RTLD_NEXT, "prctl");
-    g_libc.syscall = (__typeof__(g_libc.syscall))dlsym(RTLD_NEXT, "syscall");
+/* Before it is looked up: no program makes its sandbox so early. */
+static long call_directly(long number, long a, long b, long c, long d, long e, long f) {
+    long result = hg_syscall_now(number, a, b, c, d, e, f);
+    if (result >= 0 || result <= -4096) return result;
+    errno = (int)-result;
+    return -1;
 }
 
-/* It may fail; then we do without calls that we could make. Programs that only ask whether there are filters give
- * none, or flags that do not exist. */
-static HG_NOINLINE void before_sandbox(long mode, long flags, long filter) {
+/* Looked up once, early: see leaving.c. */
+static int (*g_prctl)(int, long, long, long, long);
+HG_GLOBAL long (*hg_confining_syscall)(long, ...);
+HG_GLOBAL long hg_confining_seccomp(long, long, long);
+long (*hg_confining_syscall)(long, ...) = (long (*)(long, ...))(void *)call_directly;
+
+__attribute__((constructor)) static void resolve(void) {
+    if (g_prctl) return;
+    g_prctl = (__typeof__(g_prctl))dlsym(RTLD_NEXT, "prctl");
+    void *next = dlsym(RTLD_NEXT, "syscall");
+    if (next) hg_confining_syscall = (long (*)(long, ...))next;
+}
+
+/* Whether it is about to get a filter. Programs that only ask whether there are any give none, or flags that do not
+ * exist. */
+static bool is_filter(long mode, long filter) {
     const struct sock_fprog *given = (const struct sock_fprog *)filter;
-    if (mode == SECCOMP_MODE_STRICT && !flags) hg_sandbox_enter(NULL);
-    if (mode == SECCOMP_MODE_FILTER && given && given->filter && given->len <= BPF_MAXINSNS)
-        hg_sandbox_enter(given);
+    return mode == SECCOMP_MODE_FILTER && given && given->filter && given->len <= BPF_MAXINSNS;
+}
+
+/* The call is one that puts the program into a sandbox of this mode; before it is in, we have to know. */
+#define CONFINE(mode, flags, filter, call)                                             \
+    do {                                                                               \
+        bool has_filter = is_filter((mode), (filter));                                 \
+        if (!has_filter && ((mode) != SECCOMP_MODE_STRICT || (flags))) break;          \
+        struct hg_sandbox before =                                                     \
+            hg_sandbox_enter(has_filter ? (const struct sock_fprog *)(filter) : NULL); \
+        long result = (call);                                                          \
+        if (result < 0) hg_sandbox_leave(&before);                                     \
+        return result;                                                                 \
+    } while (0)
+
+static HG_NOINLINE long prctl_seccomp(long a, long b, long c, long d) {
+    CONFINE(a, 0, b, g_prctl(PR_SET_SECCOMP, a, b, c, d));
+    return g_prctl(PR_SET_SECCOMP, a, b, c, d);
+}
+
+__attribute__((used)) long hg_confining_seccomp(long a, long b, long c) {
+    long mode = a == SECCOMP_SET_MODE_FILTER   ? SECCOMP_MODE_FILTER
+                : a == SECCOMP_SET_MODE_STRICT ? SECCOMP_MODE_STRICT
+                                               : SECCOMP_MODE_DISABLED;
+    CONFINE(mode, b, c, hg_confining_syscall(SYS_seccomp, a, b, c));
+    return hg_confining_syscall(SYS_seccomp, a, b, c);
 }
 
 /* Under its own name in the header it has no number of arguments. */
 HG_EXPORT int confined_prctl(int option, long a, long b, long c, long d) __asm__("prctl");
 int confined_prctl(int option, long a, long b, long c, long d) {
-    if (HG_UNLIKELY(!g_libc.prctl)) resolve();
-    if (HG_UNLIKELY(option == PR_SET_SECCOMP)) before_sandbox(a, 0, b);
-    return g_libc.prctl(option, a, b, c, d);
+    if (HG_UNLIKELY(!g_prctl)) resolve();
+    if (HG_UNLIKELY(option == PR_SET_SECCOMP)) return (int)prctl_seccomp(a, b, c, d);
+    return g_prctl(option, a, b, c, d);
 }
 
-HG_EXPORT long confined_syscall(long number, long a, long b, long c, long d, long e,
-                                long f) __asm__("syscall");
-long confined_syscall(long number, long a, long b, long c, long d, long e, long f) {
-    if (HG_UNLIKELY(!g_libc.syscall)) resolve();
-    if (HG_UNLIKELY(number == SYS_seccomp && a <= SECCOMP_SET_MODE_FILTER))
-        before_sandbox(a == SECCOMP_SET_MODE_FILTER ? SECCOMP_MODE_FILTER : SECCOMP_MODE_STRICT, b,
-                       c);
-    return g_libc.syscall(number, a, b, c, d, e, f);
-}
+/* In assembly: a caller that gives fewer arguments has words of its own, which another thread may be changing, where
+ * a function in C would read and write the last one. And who is made by a call has no frame of ours to return
+ * to. */
+__asm__(".pushsection .text\n"
+        ".globl syscall\n"
+        ".type syscall, @function\n"
+        "syscall:\n"
+        ".cfi_startproc\n"
+        "    cmpq $" HG_NUMBER(SYS_seccomp) ", %rdi\n"
+        "    je 1f\n"
+        "    jmp *hg_confining_syscall(%rip)\n"
+        "1:  movq %rsi, %rdi\n"
+        "    movq %rdx, %rsi\n"
+        "    movq %rcx, %rdx\n"
+        "    jmp hg_confining_seccomp\n"
+        ".cfi_endproc\n"
+        ".size syscall, . - syscall\n"
+        ".popsection\n");

@@ -10,6 +10,8 @@
 
 bool g_sandbox_is_in;
 static uint8_t g_forbidden[CALLS / 8];
+_Static_assert(sizeof g_forbidden == sizeof((struct hg_sandbox){0}.forbidden),
+               "a bit for each call");
 
 /* A filter is a program for a little machine: two registers and some memory. */
 struct machine {
@@ -87,13 +89,22 @@ static bool passes(const struct sock_fprog *filter, uint32_t number) {
 
 static bool is_strict(uint32_t number) { return number == SYS_read || number == SYS_write; }
 
-void hg_sandbox_enter(const struct sock_fprog *filter) {
+struct hg_sandbox hg_sandbox_enter(const struct sock_fprog *filter) {
+    struct hg_sandbox before = {.is_in = hg_load(&g_sandbox_is_in)};
+    __builtin_memcpy(before.forbidden, g_forbidden, sizeof g_forbidden);
     for (uint32_t i = 0; i < CALLS; i++) {
         bool is_let = filter ? passes(filter, i) : is_strict(i);
         if (!is_let)
             __atomic_fetch_or(&g_forbidden[i / 8], (uint8_t)(1u << i % 8), __ATOMIC_RELAXED);
     }
     hg_store_release(&g_sandbox_is_in, true);
+    return before;
+}
+
+void hg_sandbox_leave(const struct hg_sandbox *before) {
+    for (uint32_t i = 0; i < sizeof g_forbidden; i++)
+        hg_store(&g_forbidden[i], before->forbidden[i]);
+    hg_store_release(&g_sandbox_is_in, before->is_in);
 }
 
 bool hg_sandbox_lets(long number) {

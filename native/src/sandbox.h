@@ -13,8 +13,16 @@ HG_GLOBAL bool g_sandbox_is_in; /* there is one */
 /* Whether all of them let this call pass; of madvise, reserving pages. */
 bool hg_sandbox_lets(long number);
 
-/* One more. `filter`: NULL for strict mode. */
-void hg_sandbox_enter(const struct sock_fprog *filter);
+/* What all of them together forbid, by number. */
+struct hg_sandbox {
+    bool is_in;
+    uint8_t forbidden[64];
+};
+
+/* One more. `filter`: NULL for strict mode. Gives back what was so before. */
+struct hg_sandbox hg_sandbox_enter(const struct sock_fprog *filter);
+/* It was not installed after all. */
+void hg_sandbox_leave(const struct hg_sandbox *before);
 
 /* The only door to the kernel. */
 HG_INLINE long hg_syscall(long number, long a, long b, long c, long d, long e, long f) {

@@ -77,6 +77,20 @@ static void several(void *argument) {
     CHECK(!hg_sandbox_lets(SYS_read) && !hg_sandbox_lets(SYS_write) && hg_sandbox_lets(SYS_mmap));
 }
 
+static void failed(void *argument) {
+    (void)argument;
+    struct sock_filter not_read[] = {LOAD(nr), JUMP(BPF_JEQ, SYS_read, 0, 1), KILL, ALLOW};
+    struct hg_sandbox none = hg_sandbox_enter(&(struct sock_fprog){4, not_read});
+    struct hg_sandbox one = hg_sandbox_enter(NULL);
+    CHECK(!hg_sandbox_lets(SYS_mmap));
+    hg_sandbox_leave(&one);
+    CHECK(hg_sandbox_lets(SYS_mmap) && !hg_sandbox_lets(SYS_read) && g_sandbox_is_in);
+    hg_sandbox_leave(&none);
+    CHECK(hg_sandbox_lets(SYS_read) && !g_sandbox_is_in);
+}
+
+static void what_failed_is_forgotten(void) { CHECK_EQUAL(run_process(failed, NULL), 0); }
+
 static void all_have_to_let(void) { CHECK_EQUAL(run_process(several, NULL), 0); }
 
 static void strict_mode(void *argument) {
@@ -99,6 +113,7 @@ int main(void) {
     RUN(some_advice);
     RUN(registers_and_memory);
     RUN(all_have_to_let);
+    RUN(what_failed_is_forgotten);
     RUN(nothing_but_reading_and_writing);
     return 0;
 }
