@@ -24,6 +24,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.rust import rustc
+
 TESTS = Path(__file__).resolve().parent.parent
 SOURCES = TESTS / "programs"
 BUILD = TESTS.parent / "build" / "test-programs"
@@ -112,7 +114,7 @@ def _resolved(words: tuple[str, ...]) -> list[str]:
 
 @functools.cache
 def _binary(source: Path, build: tuple[str, ...]) -> Path:
-    command = [*_COMPILERS[source.suffix].split(), str(source), *_resolved(build)]
+    command = [*_compiler(source.suffix), str(source), *_resolved(build)]
     header = (SOURCES / "site.h").read_text()
     parts = [source.read_text(), header, *command[:-1], _compiler_version(command[0])]
     digest = hashlib.sha256("\0".join([*parts, command[-1]]).encode()).hexdigest()[:12]
@@ -120,6 +122,11 @@ def _binary(source: Path, build: tuple[str, ...]) -> Path:
     if not binary.exists():
         _compile(command, binary)
     return binary
+
+
+def _compiler(suffix: str) -> list[str]:
+    words = _COMPILERS[suffix].split()
+    return [rustc(), *words[1:]] if words[0] == "rustc" else words
 
 
 @functools.cache

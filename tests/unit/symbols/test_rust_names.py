@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.rust import rustc
 from heapglass.symbols.demangle import clean_name
 from heapglass.symbols.rust_legacy import demangle_legacy
 from heapglass.symbols.rust_v0 import demangle_v0
@@ -127,7 +128,7 @@ def test_whole_program_agrees_with_binutils(tmp_path: Path) -> None:
     """The standard library alone gives hundreds of names; c++filt shows hashes, which we do not."""
     program = tmp_path / "values"
     options = ("-Copt-level=0", "-Csymbol-mangling-version=v0")
-    run("rustc", *options, PROGRAMS / "values.rs", "-o", program)
+    run(rustc(), *options, PROGRAMS / "values.rs", "-o", program)
     symbols = sorted({line.split()[-1] for line in run("nm", program).splitlines()})
     names = [symbol for symbol in symbols if re.fullmatch(r"_R\w+", symbol)]
     others = run("c++filt", "-s", "rust", text="\n".join(names)).splitlines()

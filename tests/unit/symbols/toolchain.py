@@ -8,6 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.rust import rustc
 from heapglass.model import FrameAddress, Module
 from heapglass.symbols.elf import ElfFile
 from heapglass.symbols.raw import FileRaw
@@ -16,7 +17,7 @@ from heapglass.symbols.symbolizer import Symbolizer
 PROGRAMS = Path(__file__).parent / "programs"
 BIAS = 0x7F12_3456_0000
 CALL = re.compile(r"^ +[0-9a-f]+:\s+call.*\n +([0-9a-f]+):", re.MULTILINE)
-COMPILERS = {".c": "gcc", ".cpp": "g++", ".rs": "rustc"}
+COMPILERS = {".c": "gcc", ".cpp": "g++"}
 
 
 def run(*command: str | Path, text: str | None = None) -> str:
@@ -35,7 +36,7 @@ def build(source: str, output: Path, *options: str) -> Path:
     """Compile one of the programs with optimisation and the given options."""
     path = PROGRAMS / source
     optimise = "-Copt-level=2" if path.suffix == ".rs" else "-O2"
-    run(COMPILERS[path.suffix], optimise, *options, path, "-o", output)
+    run(COMPILERS.get(path.suffix) or rustc(), optimise, *options, path, "-o", output)
     return output
 
 
