@@ -14,6 +14,7 @@ Binaries are kept in build/ under a name that changes with everything that went 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -137,11 +138,13 @@ def _compiler_version(compiler: str) -> str:
 
 
 def _compile(command: list[str], binary: Path) -> None:
-    """Compile beside the binary, then rename: several test processes may do so at once."""
+    """Compile beside the binary, then put it there. Several test processes may do so at once; the
+    first binary stays, as a later one would not be the file that was recorded."""
     BUILD.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=BUILD) as scratch:
         fresh = Path(scratch) / binary.name
         words = [word.replace("{scratch}", scratch) for word in command]
         done = subprocess.run([*words, "-o", fresh], capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{' '.join(words)}\n{done.stderr}"
-        os.replace(fresh, binary)
+        with contextlib.suppress(FileExistsError):
+            os.link(fresh, binary)
