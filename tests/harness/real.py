@@ -23,7 +23,7 @@ RECORDED = {
     "xz": ["xz", "cksum"],
     "xmllint": ["xmllint"],
     "sort": ["sort", "uniq"],
-    "shell": ["sort", "find", "tar", "mawk"],
+    "shell": ["sort", "find", "tar", "awk"],
 }
 
 
