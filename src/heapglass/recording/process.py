@@ -26,6 +26,8 @@ from heapglass.recording.threads import read_threads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from heapglass.recording.image import Image
 
 _ENDED = {
@@ -111,7 +113,14 @@ def text(raw: bytes) -> str:
 def arguments(header: schema.Header) -> tuple[str, ...]:
     """The command line; its last argument may be cut."""
     *whole, rest = header.command_line[: header.command_line_length].split(b"\0")
-    return tuple(os.fsdecode(argument) for argument in (*whole, *([rest] if rest else ())))
+    words = tuple(os.fsdecode(argument) for argument in (*whole, *([rest] if rest else ())))
+    return words[:1] if _is_title(words) else words
+
+
+def _is_title(words: Sequence[str]) -> bool:
+    """Whether a program has written a title over its arguments, and NULs over what is left of
+    them and of its environment, as redis does: a child that it forks has nothing else."""
+    return len(words) > 2 and " " in words[0] and not any(words[1:])
 
 
 def step_down_reason(header: schema.Header) -> str:

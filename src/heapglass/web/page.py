@@ -12,7 +12,7 @@ from hashlib import sha256
 from html import escape
 from importlib.resources import files
 
-from heapglass.model import HeapSource
+from heapglass.model import HeapSource, Process
 from heapglass.text import printable
 from heapglass.views.naming import Resolver
 from heapglass.web.document import Document, ReportQuery, Step, build_document
@@ -54,8 +54,13 @@ def room_for_document() -> int:
 def build_page(source: HeapSource, resolver: Resolver, query: ReportQuery, step: Step) -> str:
     document = build_document(source, resolver, query, step)
     process = source.process
-    name = (process.argv[:1] or (process.executable,))[0].rsplit("/", 1)[-1]
-    return render_page(f"{name} ({process.pid})", document)
+    return render_page(f"{_name(process)} ({process.pid})", document)
+
+
+def _name(process: Process) -> str:
+    """Of a title that a program gave itself, `redis-server unixsocket:/run/r`, the first word."""
+    name = (process.argv[:1] or (process.executable,))[0]
+    return (name if name.startswith("/") else name.split(" ")[0]).rsplit("/", 1)[-1]
 
 
 def render_page(title: str, document: Document) -> str:

@@ -79,6 +79,9 @@ def test_process(tmp_path: Path, recorder: SlowRecorder) -> None:
         (b"app\0", ("app",)),
         (b"app\0\0", ("app", "")),
         (b"app\0cut he", ("app", "cut he")),
+        (b"app\0\0\0", ("app", "", "")),
+        (b"app: a title\0\0\0\0", ("app: a title",)),
+        (b"my app\0\0\0x\0", ("my app", "", "", "x")),
     ],
 )
 def test_arguments(

@@ -5,10 +5,12 @@ from base64 import b64decode, b64encode
 from hashlib import sha256
 from html.parser import HTMLParser
 
+import pytest
+
 from heapglass.web.document import Document, ReportQuery
 from heapglass.web.page import LIMIT_BYTES, build_page, render_page, room_for_document
 from unit.fake_source import FakeNames
-from unit.web.told_heap import told_heap
+from unit.web.told_heap import ToldHeap, told_heap
 
 
 class Elements(HTMLParser):
@@ -45,6 +47,21 @@ def test_only_the_pages_own_script_may_run() -> None:
 def test_title_is_text() -> None:
     page = render_page('</title><script>"x"\udc80', Document(b"", b""))
     assert "<title>&lt;/title&gt;&lt;script&gt;&quot;x&quot;\\x80 · heapglass</title>" in page
+
+
+@pytest.mark.parametrize(
+    ("argv", "name"),
+    [
+        (("bin/tool", "x y"), "tool"),
+        (("/my files/tool",), "tool"),
+        (("server unix:/run/r",), "server"),
+        ((), "app"),
+    ],
+)
+def test_a_page_is_named_after_its_program(argv: tuple[str, ...], name: str) -> None:
+    heap = ToldHeap(argv=argv)
+    page = build_page(heap, FakeNames(heap), ReportQuery(room_for_document()), lambda *_: None)
+    assert f"<title>{name} (4242) · heapglass</title>" in page
 
 
 def test_data_is_nothing_but_base64() -> None:
