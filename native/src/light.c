@@ -40,14 +40,21 @@ int hg_light_posix_memalign(void **out, size_t alignment, size_t size) {
     return result;
 }
 
-static void *get_nothing(uint64_t asked) {
-    hg_add_at_once(&tls_thread->record->bytes_allocated, -asked);
+static void *get_nothing(struct hg_sampler *sampler, uint64_t asked) {
+    struct hg_thread_record *record = tls_thread->record; /* none: a handler has forked */
+    if (!record) return NULL;
+    hg_add_at_once(&sampler->left, asked + !asked);
+    hg_add_at_once(&record->bytes_allocated, -asked);
     return NULL;
 }
 
-void *hg_light_get_nothing(void) { return get_nothing(hg_load(&tls_thread->tally.asked)); }
+void *hg_light_get_nothing(void) {
+    return get_nothing(&tls_thread->sampler, hg_load(&tls_thread->tally.asked));
+}
 
-void *hg_light_get_nothing_in_front(void) { return get_nothing(hg_load(&g_front.asked)); }
+void *hg_light_get_nothing_in_front(void) {
+    return get_nothing(&g_front.sampler, hg_load(&g_front.asked));
+}
 
 /* ---- what frees --------------------------------------------------------------------------------------- */
 
@@ -120,7 +127,10 @@ void *hg_light_realloc(void *from, size_t size) {
     bool falls = size < before && hg_tally_falls(&thread->tally, live);
     if (HG_UNLIKELY(falls || hg_light_is_due(thread, size))) return hg_slow_realloc(from, size);
     void *to = g_real.realloc(from, size);
-    if (HG_UNLIKELY(!to)) return NULL;
+    if (HG_UNLIKELY(!to)) {
+        hg_add_at_once(&thread->sampler.left, size);
+        return NULL;
+    }
     hg_add_at_once(&record->reallocs, 1);
     bool settles = hg_tally_remove(&thread->tally, record, live, before);
     settles |= hg_tally_add(&thread->tally, record, size, hg_real_usable_by_word(to));
