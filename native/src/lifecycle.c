@@ -290,7 +290,9 @@ static bool is_nested(struct hg_thread *thread, const struct hg_frame *frame) {
     uintptr_t sp = hg_frame_sp(frame);
     uintptr_t entered = hg_thread_entered_at(thread);
     bool on_own_stack = sp - w->stack_lo < w->stack_hi - w->stack_lo;
+    uintptr_t start, size;
     if (!on_own_stack) return true;
+    if (hg_sys_on_signal_stack(&start, &size) && entered - start >= size) return true;
     return is_own_call(thread, frame) ? sp < entered : sp + SIGNAL_FRAME_LEAST <= entered;
 }
 

@@ -315,3 +315,12 @@ bool hg_sys_readable(uintptr_t address) {
      * test for readability with no effect (EFAULT or EINVAL; 0 for NULL, which means no set). */
     return CALL4(SYS_rt_sigprocmask, ~0L, address, NULL, 8) == -22 /* EINVAL */;
 }
+
+/* The alternate signal stack, if the calling thread is on it. */
+bool hg_sys_on_signal_stack(uintptr_t *start, uintptr_t *size) {
+    stack_t now = {0};
+    if (CALL2(SYS_sigaltstack, NULL, &now) < 0 || !(now.ss_flags & SS_ONSTACK)) return false;
+    *start = (uintptr_t)now.ss_sp;
+    *size = now.ss_size;
+    return true;
+}

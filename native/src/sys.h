@@ -80,4 +80,6 @@ void hg_sys_take_signal(int signal);
 /* Whether the 8 bytes at `address` can be read; never faults. */
 bool hg_sys_readable(uintptr_t address);
 
+bool hg_sys_on_signal_stack(uintptr_t *start, uintptr_t *size);
+
 #endif

@@ -101,13 +101,14 @@ def above(allocator: str, **environment: str) -> Setting:
     return replace(setting, preload=[*setting.preload, *beneath])
 
 
+@pytest.mark.parametrize("handler", ["allocate", "above"])
 @ALLOCATORS
 @WAYS
 def test_a_handler_that_allocates_is_seen_or_counted(
-    bench: Bench, way: Way, allocator: str
+    bench: Bench, way: Way, allocator: str, handler: str
 ) -> None:
     seen = []
-    for recording in struck(bench, way.what, "allocate", way.every, above(allocator))[:-1]:
+    for recording in struck(bench, way.what, handler, way.every, above(allocator))[:-1]:
         sites, losses = by_path(recording), lost(recording)
         first = sites["path_one"]
         assert (first["allocations"], first["frees"]) == (way.made, way.made)

@@ -6,9 +6,9 @@
  *
  * Arguments: what is struck (`known`: calls with a stack known well; `other`: with one that differs
  * in a word, and is known too; `second`: with one seen once; `new`: never; `resize`: a realloc), what
- * the handler does (`allocate`, `free`, `jump`; `fork`: both then live on from where it struck, the handler's child
- * first), and how many instructions lie between strikes. Says
- * how many children there were; each ends with status 0, or the program says which did not and fails.
+ * the handler does (`allocate`, `free`, `jump`; `above`: it allocates on a signal stack that lies in an outer frame;
+ * `fork`: both then live on from where it struck, the handler's child first), and how many instructions lie between
+ * strikes. Says how many children there were; each ends with status 0, or the program says which did not and fails.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -101,7 +101,7 @@ static void fork_here(void) {
 static void handle(int signal) {
     (void)signal;
     if (!strcmp(g_handler, "fork")) fork_here();
-    if (!strcmp(g_handler, "allocate")) site_handler();
+    if (!strcmp(g_handler, "allocate") || !strcmp(g_handler, "above")) site_handler();
     if (!strcmp(g_handler, "free")) free(g_early);
     if (!strcmp(g_handler, "jump")) siglongjmp(g_back, 1);
 }
@@ -139,6 +139,12 @@ static const struct {
 static int live(const char *steps) {
     static const char *volatile at;
     struct sigaction action = {.sa_handler = handle};
+    char outer[1 << 16];
+    stack_t stack = {.ss_sp = outer, .ss_size = sizeof outer};
+    if (!strcmp(g_handler, "above")) {
+        action.sa_flags = SA_ONSTACK;
+        MUST(sigaltstack(&stack, NULL) == 0);
+    }
     MUST(ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0);
     sigaction(SIGUSR1, &action, NULL);
     make_clock_serve();
