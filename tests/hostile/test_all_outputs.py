@@ -64,7 +64,7 @@ def test_the_texts_are_whole_and_the_program_is_unharmed(place: Path, cli: Cli) 
 
 def test_nor_does_it_matter_that_nothing_can_be_recorded(place: Path) -> None:
     directory, expected = place / "glas", serve_bare(place)
-    variables = moved("HEAPGLASS_OUT", *TEXTS)
+    variables = moved("HEAPGLASS_OUT", *TEXTS) | {"TMPDIR": str(directory / "disk")}
     with redis(directory, variables, with_small_disk(directory)) as server:
         seen = serve(server, lambda _: None)
         assert server.end() == 0

@@ -85,7 +85,8 @@ def test_a_file_that_has_the_number_of_stderr(
     """Also if it had it before the first allocation, or before a fork."""
     closed = ["2>&-"] if when == "at_start" else []
     script = " ".join(["exec", program("stderr_reused").path(), when, *closed])
-    setting = under_heapglass(HEAPGLASS_OUT=out, HEAPGLASS_QUIET="0", HEAPGLASS_LEAKS="1")
+    variables = {"HEAPGLASS_QUIET": "0", "HEAPGLASS_LEAKS": "1", "TMPDIR": str(tmp_path)}
+    setting = under_heapglass(HEAPGLASS_OUT=out, **variables)
     done = run([*SHELL, script], tmp_path, setting)
     assert (done.status, done.stdout) == (status, b"")
     assert (tmp_path / "data").read_bytes() == b"precious\n"
