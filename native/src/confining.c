@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 
 #include "base.h"
+#include "probe.h"
 #include "sandbox.h"
 
 #define HG_TEXT(x) #x
@@ -35,11 +36,19 @@ __attribute__((constructor)) static void resolve(void) {
     if (next) hg_confining_syscall = (long (*)(long, ...))next;
 }
 
+/* The kernel will say so of what cannot be read. In a sandbox that does not let us ask: who is in one knows what to
+ * give. */
+static bool is_there(const void *at, size_t size) {
+    return !hg_sandbox_lets(SYS_rt_sigprocmask) || hg_probe_range((uintptr_t)at, size);
+}
+
 /* Whether it is about to get a filter. Programs that only ask whether there are any give none, or flags that do not
  * exist. */
 static bool is_filter(long mode, long filter) {
     const struct sock_fprog *given = (const struct sock_fprog *)filter;
-    return mode == SECCOMP_MODE_FILTER && given && given->filter && given->len <= BPF_MAXINSNS;
+    if (mode != SECCOMP_MODE_FILTER || !given || !is_there(given, sizeof *given)) return false;
+    size_t size = given->len * sizeof *given->filter;
+    return given->filter && given->len <= BPF_MAXINSNS && is_there(given->filter, size);
 }
 
 /* The call is one that puts the program into a sandbox of this mode; before it is in, we have to know. */

@@ -10,6 +10,7 @@
 
 #include "base.h"
 #include "lifecycle.h"
+#include "probe.h"
 #include "recording.h"
 #include "sys.h"
 
@@ -38,11 +39,13 @@ static bool is_recording_here(void) {
     return hg_lifecycle_is_recording() && hg_sys_pid() == g_header->pid;
 }
 
-/* `limit`: a struct rlimit, which is the same as a struct rlimit64; a program may give NULL. */
+/* `limit`: a struct rlimit, which is the same as a struct rlimit64; a program may give NULL, or what the kernel
+ * will refuse. */
 static void before_limit(int resource, const rlim_t *limit) {
     int error = errno;
     bool is_concerned = limit && resource == RLIMIT_AS && is_recording_here();
-    if (is_concerned) hg_recording_shrink(*limit);
+    if (is_concerned && hg_probe_range((uintptr_t)limit, sizeof(struct rlimit)))
+        hg_recording_shrink(*limit);
     errno = error;
 }
 

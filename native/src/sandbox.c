@@ -55,10 +55,11 @@ static uint32_t load(const struct machine *m, const struct sock_filter *step,
     }
 }
 
-/* What the filter says of a call; the kernel has, or will have, seen that it is a filter. */
+/* What the filter says of a call. The kernel has yet to see that it is one; and filters only go on, as far as
+ * numbers here do: to no step twice. */
 static uint32_t run(const struct sock_fprog *filter, const struct seccomp_data *data) {
     struct machine m = {0};
-    for (uint32_t at = 0; at < filter->len; at++) {
+    for (uint64_t at = 0; at < filter->len; at++) {
         const struct sock_filter *step = &filter->filter[at];
         uint32_t operand = BPF_SRC(step->code) == BPF_X ? m.x : step->k;
         switch (BPF_CLASS(step->code)) {

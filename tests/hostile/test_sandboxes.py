@@ -38,3 +38,8 @@ def test_what_is_not_let_is_told(bench: Bench) -> None:
     assert seen < 20000
     assert seen + lost >= 20000
     assert recording.losses.reason == "cannot_grow"
+
+
+def test_what_the_kernel_refuses(bench: Bench) -> None:
+    """Pointers and filters that the kernel has yet to look at."""
+    bench.compare_program(program("misgiven").argv())
