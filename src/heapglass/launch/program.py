@@ -185,6 +185,13 @@ def _gained_privilege(path: str) -> str:
         return "is setuid"
     if status.st_mode & 0o2010 == 0o2010 and status.st_gid != os.getgid():
         return "is setgid"
-    if os.getuid() and "security.capability" in os.listxattr(path):
+    if os.getuid() and _has_capabilities(path):
         return "has file capabilities"
     return ""
+
+
+def _has_capabilities(path: str) -> bool:
+    try:
+        return "security.capability" in os.listxattr(path)
+    except OSError:  # file systems of other machines know no such thing (9p, FUSE)
+        return False

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import struct
 import subprocess
@@ -211,6 +212,15 @@ def test_gained_privilege_is_told(
     monkeypatch.setattr(os, "getuid", lambda: path.stat().st_uid + 1)
     monkeypatch.setattr(os, "getgid", lambda: path.stat().st_gid + 1)
     assert f"is {word}: the loader ignores LD_PRELOAD" in found(str(path)).notes[0]
+
+
+def test_a_file_system_without_capabilities(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: str) -> list[str]:
+        raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+
+    monkeypatch.setattr(os, "listxattr", refuse)
+    monkeypatch.setattr(os, "getuid", lambda: 1000)
+    assert found(DYNAMIC).notes == ()
 
 
 def test_file_capabilities_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
