@@ -17,9 +17,13 @@ def read_header(file: RecordingFile) -> schema.Header:
     """The header as it stands now, checked."""
     size = file.status.st_size
     page = file.read(0, min(size, schema.PAGE))
-    if not page:
+    if not any(page):
         raise RecordingError(f"{file.path} is empty: nothing was recorded in it")
     if page[:8] != schema.MAGIC.to_bytes(8, "little"):
+        if _was_begun(page):
+            raise RecordingError(
+                f"{file.path} has nothing in it: its process ended as the recording began"
+            )
         raise NoRecordingError(f"{file.path} is not a heapglass recording")
     if len(page) < schema.PAGE:
         raise RecordingError(
@@ -30,6 +34,15 @@ def read_header(file: RecordingFile) -> schema.Header:
     _check_space(file, header, size)
     _check_ranges(file, header)
     return header
+
+
+def _was_begun(page: bytes) -> bool:
+    """The magic number comes last, some tenths of a millisecond after the first words."""
+    if any(page[:8]) or len(page) < schema.PAGE:
+        return False
+    header = schema.Header(page)
+    is_version = 0 < header.version <= schema.FORMAT_VERSION
+    return is_version and header.arch in {0, schema.ARCH_X86_64, schema.ARCH_AARCH64}
 
 
 def _check_version(file: RecordingFile, header: schema.Header) -> None:

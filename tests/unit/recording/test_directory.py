@@ -42,9 +42,18 @@ def _live_bytes(path: Path) -> int:
 # ---- what is no recording -----------------------------------------------------------------------
 
 
-def test_an_empty_file(path: Path) -> None:
-    path.touch()
+@pytest.mark.parametrize("content", [b"", bytes(8192)])
+def test_an_empty_file(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
     with pytest.raises(RecordingError, match=r"x\.heapglass is empty: nothing was recorded in it$"):
+        open_recording(path)
+
+
+def test_one_that_was_only_begun(path: Path, writer: Writer) -> None:
+    """As of a process that is killed meanwhile."""
+    writer.header["magic"] = 0
+    writer.write(path)
+    with pytest.raises(RecordingError, match=r"its process ended as the recording began$"):
         open_recording(path)
 
 
