@@ -25,6 +25,8 @@ INTERVAL = 1 << 10
 SITE = "site_lived"
 LONG_NS = 8 << 20  # what the program waits at first is more
 OLD_NS = 24 << 20  # as is what it waits in the end
+YOUNG_MS = 12  # when a busy machine keeps it from making the young ones for longer, some are old
+TRIES = 50
 OUTCOMES = ("temporary", "realloc_in_place", "realloc_moved")
 
 
@@ -40,12 +42,15 @@ class Recorded:
 def recorded(directory: Path, name: str, **options: str) -> Recorded:
     path = directory / f"{name}.heapglass"
     environment = under_heapglass(HEAPGLASS_OUT=str(path), HEAPGLASS_SNAPSHOT="0", **options)
-    outcome = run(PROGRAM.argv(), directory, environment)
-    assert outcome.status == 0, outcome
-    with open_recording(path) as source:
-        found = read(source)
-    path.unlink()
-    return found
+    for _ in range(TRIES):
+        outcome = run(PROGRAM.argv(), directory, environment)
+        assert outcome.status == 0, outcome
+        with open_recording(path) as source:
+            found = read(source)
+        path.unlink()
+        if int(outcome.stdout) <= YOUNG_MS:
+            return found
+    pytest.fail(f"{TRIES} times in a row it was kept from its work for {YOUNG_MS} ms")
 
 
 def read(source: HeapSource) -> Recorded:
