@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 
 #include "base.h"
-#include "probe.h"
 #include "sandbox.h"
+#include "sys.h"
 
 #define HG_TEXT(x) #x
 #define HG_NUMBER(x) HG_TEXT(x)
@@ -39,7 +39,7 @@ __attribute__((constructor)) static void resolve(void) {
 /* The kernel will say so of what cannot be read. In a sandbox that does not let us ask: who is in one knows what to
  * give. */
 static bool is_there(const void *at, size_t size) {
-    return !hg_sandbox_lets(SYS_rt_sigprocmask) || hg_probe_range((uintptr_t)at, size);
+    return !hg_sandbox_lets(SYS_rt_sigprocmask) || hg_sys_range_readable((uintptr_t)at, size);
 }
 
 /* Whether it is about to get a filter. Programs that only ask whether there are any give none, or flags that do not

@@ -5,7 +5,7 @@
 
 #include "auxv.h"
 #include "cursor.h"
-#include "probe.h"
+#include "sys.h"
 
 #define MAX_HEADERS 512u
 /* How far unwind information is looked for page by page when no program header bounds it. */
@@ -57,7 +57,8 @@ bool hg_image_from_headers(uintptr_t headers, uint32_t count, uintptr_t bias,
                            struct hg_image *image) {
     *image = (struct hg_image){.headers = headers, .count = count, .bias = bias};
     bool plausible = headers % 8 == 0 && count >= 1 && count <= MAX_HEADERS &&
-                     hg_probe_range(headers, count * sizeof(Elf64_Phdr)) && span_segments(image);
+                     hg_sys_range_readable(headers, count * sizeof(Elf64_Phdr)) &&
+                     span_segments(image);
     if (!plausible) *image = (struct hg_image){0};
     return plausible;
 }
@@ -77,7 +78,7 @@ static bool describe_themselves(const struct hg_image *image) {
 
 bool hg_image_open(uintptr_t start, struct hg_image *image) {
     *image = (struct hg_image){0};
-    if (start % HG_PAGE || !hg_probe_range(start, sizeof(Elf64_Ehdr))) return false;
+    if (start % HG_PAGE || !hg_sys_range_readable(start, sizeof(Elf64_Ehdr))) return false;
     const Elf64_Ehdr *elf = (const Elf64_Ehdr *)start;
     if (!is_elf(elf)) return false;
     if (!hg_image_from_headers(start + elf->e_phoff, elf->e_phnum, 0, image)) return false;
@@ -160,7 +161,7 @@ uint32_t hg_image_build_id(const struct hg_image *image, uint8_t id[32]) {
     for (uint32_t i = 0; i < image->count && !length; i++) {
         const Elf64_Phdr *header = header_at(image, i);
         uintptr_t at = address_of(image, header);
-        if (header->p_type != PT_NOTE || !hg_probe_range(at, header->p_filesz)) continue;
+        if (header->p_type != PT_NOTE || !hg_sys_range_readable(at, header->p_filesz)) continue;
         length = build_id_in(at, at + header->p_filesz, id);
     }
     return length;
@@ -168,7 +169,7 @@ uint32_t hg_image_build_id(const struct hg_image *image, uint8_t id[32]) {
 
 const char *hg_image_interpreter(const struct hg_image *image) {
     const Elf64_Phdr *header = first_of_type(image, PT_INTERP);
-    if (!header || !hg_probe_range(address_of(image, header), header->p_filesz)) return NULL;
+    if (!header || !hg_sys_range_readable(address_of(image, header), header->p_filesz)) return NULL;
     const char *name = (const char *)address_of(image, header);
     return name[header->p_filesz - 1] == 0 ? name : NULL;
 }

@@ -284,7 +284,8 @@ static bool is_own_call(const struct hg_thread *thread, const struct hg_frame *f
 
 /* The thread is inside a hook already: an allocator that calls itself through our hooks, or a signal
  * handler that allocates. Unless the hook it was in is gone, left by longjmp: then the caller's frame
- * is not where a handler's can be, below that hook's, the red zone and what the kernel puts there. */
+ * is not where a handler's can be, below that hook's, the red zone and what the kernel puts there; or
+ * anywhere, on a signal stack that is an array in an outer frame, and so a part of this one. */
 static bool is_nested(struct hg_thread *thread, const struct hg_frame *frame) {
     const struct hg_walker *w = &thread->walker;
     uintptr_t sp = hg_frame_sp(frame);

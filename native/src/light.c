@@ -43,7 +43,7 @@ int hg_light_posix_memalign(void **out, size_t alignment, size_t size) {
 static void *get_nothing(struct hg_sampler *sampler, uint64_t asked) {
     struct hg_thread_record *record = tls_thread->record; /* none: a handler has forked */
     if (!record) return NULL;
-    hg_add_at_once(&sampler->left, asked + !asked);
+    hg_sampler_uncount(sampler, asked);
     hg_add_at_once(&record->bytes_allocated, -asked);
     return NULL;
 }
@@ -128,7 +128,7 @@ void *hg_light_realloc(void *from, size_t size) {
     if (HG_UNLIKELY(falls || hg_light_is_due(thread, size))) return hg_slow_realloc(from, size);
     void *to = g_real.realloc(from, size);
     if (HG_UNLIKELY(!to)) {
-        hg_add_at_once(&thread->sampler.left, size);
+        hg_sampler_uncount(&thread->sampler, size);
         return NULL;
     }
     hg_add_at_once(&record->reallocs, 1);

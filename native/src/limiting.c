@@ -10,7 +10,6 @@
 
 #include "base.h"
 #include "lifecycle.h"
-#include "probe.h"
 #include "recording.h"
 #include "sys.h"
 
@@ -44,7 +43,7 @@ static bool is_recording_here(void) {
 static void before_limit(int resource, const rlim_t *limit) {
     int error = errno;
     bool is_concerned = limit && resource == RLIMIT_AS && is_recording_here();
-    if (is_concerned && hg_probe_range((uintptr_t)limit, sizeof(struct rlimit)))
+    if (is_concerned && hg_sys_range_readable((uintptr_t)limit, sizeof(struct rlimit)))
         hg_recording_shrink(*limit);
     errno = error;
 }

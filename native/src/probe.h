@@ -1,4 +1,4 @@
-/* Reading at an address that may be anything. */
+/* Reading a word at an address that may be anything. */
 #ifndef HG_PROBE_H
 #define HG_PROBE_H
 
@@ -14,16 +14,6 @@ static __attribute__((noinline, no_sanitize_address, unused)) bool hg_probe_word
     if (!hg_sys_readable(at)) return false;
     *value = ((const struct unaligned *)at)->word;
     return true;
-}
-
-/* Whether all of these bytes, eight or more, can be read. */
-HG_INLINE bool hg_probe_range(uintptr_t at, size_t size) {
-    const uintptr_t in_page = HG_PAGE - 1;
-    if (size < 8 || at + size < at) return false;
-    for (uintptr_t page = at; page < at + size; page = (page & ~in_page) + HG_PAGE) {
-        if (!hg_sys_readable(page & ~(uintptr_t)7)) return false;
-    }
-    return hg_sys_readable(at + size - 8);
 }
 
 #endif

@@ -44,6 +44,11 @@ HG_INLINE bool hg_sampler_count(struct hg_sampler *sampler, size_t size) {
     return hg_subtract_at_once(&sampler->left, size + !size);
 }
 
+/* There was no such block after all. Where it may have ended the countdown see hg_sampler_forget(). */
+HG_INLINE void hg_sampler_uncount(struct hg_sampler *sampler, size_t size) {
+    hg_add_at_once(&sampler->left, size + !size);
+}
+
 /* Whether a block is taken: the interval's logarithm, 0 if exactly, or HG_SAMPLER_PASS. It may or
  * may not have been counted. */
 uint32_t hg_sampler_take(struct hg_sampler *sampler, size_t size);

@@ -316,7 +316,15 @@ bool hg_sys_readable(uintptr_t address) {
     return CALL4(SYS_rt_sigprocmask, ~0L, address, NULL, 8) == -22 /* EINVAL */;
 }
 
-/* The alternate signal stack, if the calling thread is on it. */
+bool hg_sys_range_readable(uintptr_t address, size_t size) {
+    const uintptr_t in_page = HG_PAGE - 1, end = address + size;
+    if (size < 8 || end < address) return false;
+    for (uintptr_t page = address; page < end; page = (page & ~in_page) + HG_PAGE) {
+        if (!hg_sys_readable(page & ~(uintptr_t)7)) return false;
+    }
+    return hg_sys_readable(end - 8);
+}
+
 bool hg_sys_on_signal_stack(uintptr_t *start, uintptr_t *size) {
     stack_t now = {0};
     if (CALL2(SYS_sigaltstack, NULL, &now) < 0 || !(now.ss_flags & SS_ONSTACK)) return false;

@@ -79,7 +79,10 @@ void hg_sys_take_signal(int signal);
 
 /* Whether the 8 bytes at `address` can be read; never faults. */
 bool hg_sys_readable(uintptr_t address);
+/* The same of a range of eight bytes or more; fewer never can. */
+bool hg_sys_range_readable(uintptr_t address, size_t size);
 
+/* Whether the calling thread is on its alternate signal stack, and where that is. */
 bool hg_sys_on_signal_stack(uintptr_t *start, uintptr_t *size);
 
 #endif

@@ -11,7 +11,7 @@ static HG_NOINLINE void *uncount(size_t size) {
     hg_add_at_once(&record->allocations, -1);
     hg_add_at_once(&record->bytes_allocated, -size);
     hg_add_at_once(&record->usable_allocated, -hg_real_class(size));
-    hg_add_at_once(&tls_thread->sampler.left, size);
+    hg_sampler_uncount(&tls_thread->sampler, size);
     return NULL;
 }
 
