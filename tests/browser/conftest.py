@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from harness.browser import Opened, open_browser, open_report
+from harness.browser import Opened, Show, open_browser, open_report
 from heapglass.web.document import ReportQuery
 from heapglass.web.page import build_page, room_for_document
 from unit.fake_source import FakeNames
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
     from unit.web.told_heap import ToldHeap
-
-Show = Callable[..., Opened]
 
 
 @pytest.fixture(scope="session")

@@ -5,28 +5,22 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from random import Random
 from typing import TYPE_CHECKING
 
-import pytest
 from playwright.sync_api import expect
 
-from harness.browser import Opened, open_report
-from heapglass.model import LiveUnit, LossKind, ProcessState
-from heapglass.units import format_size as size_text
+from harness.browser import Show, open_report
+from heapglass.model import LossKind
 from heapglass.web.document import ReportQuery, build_document
 from heapglass.web.page import render_page, room_for_document
-from unit.cli.sample_heap import SITES
-from unit.fake_source import SAMPLE_BYTES, FakeNames, FakeSite, frame
-from unit.web.told_heap import ToldHeap, silent_heap, told_heap
+from unit.fake_source import FakeNames, FakeSite, frame
+from unit.web.told_heap import ToldHeap, told_heap
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-Show = Callable[..., Opened]
 
 # ---- what is shown at first
 
@@ -146,140 +140,6 @@ def with_marks(core: bytes, marks: list[list[int | str]]) -> bytes:
     end = 4 + int.from_bytes(whole[:4], "little")
     text = json.dumps({**json.loads(whole[4:end]), "marks": marks}).encode()
     return zlib.compress(len(text).to_bytes(4, "little") + text + whole[end:])
-
-
-# ---- the flame graph
-
-
-def test_zoom_by_mouse_and_back(show: Show) -> None:
-    report = show(told_heap())
-    canvas = report.page.locator("#flame")
-    canvas.hover(position={"x": 30, "y": 52})
-    expect(report.page.get_by_role("tooltip")).to_contain_text("app::Server::run(app::Options")
-    expect(report.page.get_by_role("tooltip")).to_contain_text("server.cc")
-    canvas.click(position={"x": 30, "y": 52})
-    expect(report.page.get_by_role("navigation", name="Zoom")).to_contain_text("app::Server::run")
-    canvas.press("Escape")
-    canvas.press("Escape")
-    expect(report.page.get_by_role("navigation", name="Zoom")).to_be_hidden()
-    report.page.go_back()
-    expect(report.page.get_by_role("navigation", name="Zoom")).to_be_visible()
-
-
-def test_the_flame_graph_by_keyboard(show: Show) -> None:
-    report = show(told_heap())
-    canvas = report.flame()
-    for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
-        canvas.press(key)
-    expect(report.detail()).to_contain_text("load_configuration")
-    canvas.press("ArrowLeft")
-    expect(report.detail()).to_contain_text("app::Server::run")
-    canvas.press("Enter")
-    assert "zoom=" in report.page.url
-    canvas.press("0")
-    assert "zoom=" not in report.page.url
-
-
-def test_callers_begin_with_those_who_allocate(show: Show) -> None:
-    report = show(told_heap())
-    report.page.get_by_label("Callers").check()
-    canvas = report.flame()
-    canvas.press("Home")
-    canvas.press("ArrowDown")
-    expect(report.detail()).to_contain_text("app::Index<std::basic_string")
-    expect(report.detail()).to_contain_text("85% of all")
-    canvas.press("ArrowDown")
-    expect(report.detail()).to_contain_text("app::Server::run")
-
-
-def test_plumbing_is_hidden_until_asked_for(show: Show) -> None:
-    report = show(told_heap())
-    canvas = report.flame()
-    canvas.press("ArrowDown")
-    expect(report.detail()).to_contain_text("main")
-    canvas.press("a")
-    expect(report.page.get_by_label("All frames")).to_be_checked()
-    canvas.press("Home")
-    canvas.press("ArrowDown")
-    expect(report.detail()).to_contain_text("_start")
-
-
-def test_a_function_is_hidden_and_brought_back(show: Show) -> None:
-    report = show(told_heap())
-    canvas = report.flame()
-    canvas.press("ArrowDown")
-    canvas.press("h")
-    chip = report.page.get_by_role("button", name="Show main again")
-    expect(chip).to_be_visible()
-    canvas.press("Home")
-    canvas.press("ArrowDown")
-    expect(report.detail()).to_contain_text("app::Server::run")
-    chip.click()
-    expect(chip).to_have_count(0)
-
-
-def test_the_deepest_stacks_are_drawn_to_their_end(show: Show) -> None:
-    frames = (frame("innermost"), *(frame(f"f{n % 2}") for n in range(9_998)), frame("main"))
-    site = FakeSite(frames, allocations=1, bytes_allocated=10, peak_bytes=10, peak_blocks=1)
-    report = show(ToldHeap([site], told=(), remaining=()))
-    extent = report.page.locator("#flame-extent")
-    # Of the root and 10,000 frames all but those are scrolled to that fit the window.
-    boxes = int(report.page.locator("#flame").get_attribute("data-boxes") or 0)
-    assert boxes > 5
-    rows = extent.evaluate("extent => extent.clientHeight") / 21
-    assert rows + boxes == pytest.approx(10_001, abs=2)
-    report.tab("Table")
-    report.page.get_by_role("button", name="In the flame graph").click()
-    expect(report.detail()).to_contain_text("innermost")
-    report.page.get_by_label("Callers").check()
-    report.flame().press("ArrowDown")
-    expect(report.detail()).to_contain_text("innermost")
-
-
-def test_search(show: Show) -> None:
-    report = show(told_heap())
-    report.page.keyboard.press("/")
-    report.page.keyboard.type("LIBXML2")
-    expect(report.page.locator("#found")).to_have_text("14% · 3.8 MiB")
-    report.tab("Table")
-    assert [name.split(" ")[0] for name in report.column(5)] == ["xmlStrndup"]
-    report.page.get_by_role("searchbox").fill("nobody")
-    expect(report.page.locator("#found")).to_have_text("no match")
-    report.page.get_by_role("searchbox").press("Escape")
-    expect(report.page.locator("#found")).to_have_text("")
-    assert len(report.rows()) == 7
-
-
-def test_the_function_of_a_box_is_found_in_the_table(show: Show) -> None:
-    sites = [
-        FakeSite((frame(name), frame("start_call_main")), allocations=1, peak_bytes=peak_bytes)
-        for name, peak_bytes in (("call", 3 << 20), ("recall", 2 << 20), ("Call", 1 << 20))
-    ]
-    report = show(ToldHeap(sites, told=(), remaining=()))
-    canvas = report.flame()
-    for key in ("ArrowDown", "ArrowDown", "t"):
-        canvas.press(key)
-    assert report.column(0) == ["3.0 MiB"]
-    expect(report.page.locator("#found")).to_have_text("50% · 3.0 MiB")
-    expect(report.page.get_by_role("searchbox")).to_have_value('"call"')
-    report.page.get_by_role("searchbox").fill("call")
-    expect(report.page.locator("#found")).to_have_text("100% · 6.0 MiB")
-    report.page.get_by_role("searchbox").fill('"call')  # as it is being typed
-    expect(report.page.locator("#found")).to_have_text("no match")
-
-
-def test_endless_names_are_told_apart_and_found(show: Show) -> None:
-    deep = "Deep<" + "std::map<int, int>, " * 200 + "int>"
-    sites = [
-        FakeSite((frame(f"{deep}::{name}"), frame("main")), allocations=1, peak_bytes=peak_bytes)
-        for name, peak_bytes in ((f"fill({deep})", 3 << 20), ("drain()", 1 << 20))
-    ]
-    report = show(ToldHeap(sites, told=(), remaining=()))
-    expect(report.page.locator("#flame")).to_have_attribute("data-boxes", "4")
-    report.page.get_by_role("searchbox").fill("fill")
-    expect(report.page.locator("#found")).to_have_text("75% · 3.0 MiB")
-    report.tab("Table")
-    assert report.column(5) == ["Deep<…>::fill ← main"]
 
 
 # ---- the table
@@ -438,113 +298,3 @@ def test_keys_are_explained(show: Show) -> None:
     tabs = report.page.get_by_role("tab", name="Flame graph")
     tabs.press("ArrowRight")
     expect(report.page.get_by_role("tab", name="Table")).to_be_focused()
-
-
-# ---- heaps that are not as usual
-
-
-HOSTILE = (
-    '</script><script>document.title="taken"</script><img src=x onerror=alert(1)>"\'&\u202e😀\x00'
-)
-
-
-def test_hostile_names_are_shown_as_they_are(show: Show) -> None:
-    site = FakeSite(
-        (frame(HOSTILE, HOSTILE, 3, f"/lib/{HOSTILE}"), frame("main")),
-        allocations=1,
-        bytes_allocated=10,
-        peak_bytes=10,
-        peak_blocks=1,
-    )
-    heap = ToldHeap([site], argv=(HOSTILE,), told=(), remaining=(), thread_names=((HOSTILE, 0),))
-    report = show(heap, "#view=table")
-    assert report.page.title() != "taken"
-    assert report.page.locator("script:not([type=module])").count() == 0
-    assert report.page.locator("img").count() == 0
-    expect(report.page.locator("#stack h3")).to_contain_text('<script>document.title="taken"')
-    report.tab("Threads")
-    expect(report.page.locator("#view-threads")).to_contain_text("<img src=x onerror=alert(1)>")
-    report.tab("Flame graph")
-    report.flame().press("ArrowDown")
-    report.page.locator("#flame").hover(position={"x": 50, "y": 52})
-    expect(report.page.get_by_role("tooltip")).to_contain_text("</script>")
-
-
-def test_a_program_that_never_allocated(show: Show) -> None:
-    report = show(silent_heap())
-    assert report.page.locator(".tile b").all_inner_texts() == ["0 B"] * 4 + ["0"] * 2
-    expect(report.page.locator("#resolution")).to_contain_text("a shorter --snapshot")
-    report.pick(0.5)
-    for key in ("ArrowDown", "Enter", "i", "h", "t"):
-        report.flame().press(key)
-    report.tab("Table")
-    expect(report.page.locator("#rows-body")).to_contain_text("No rows.")
-    report.tab("Sizes & lifetimes")
-    expect(report.page.get_by_label("Sizes asked for")).to_contain_text("None.")
-
-
-def test_sampled_sites_show_their_errors(show: Show) -> None:
-    heap = told_heap()
-    heap.made_of = [replace(site, samples=9) for site in SITES[:5]]
-    heap.mode, heap.live_unit, heap.sample_interval = "sampled", LiveUnit.USABLE, SAMPLE_BYTES
-    report = show(heap, "#view=table")
-    expect(report.page.locator("#caveats summary")).to_contain_text("Sampled once in about 512 KiB")
-    expect(report.page.locator("#stack")).to_contain_text("24.0 MiB ±2.4")
-    report.tab("Flame graph")
-    canvas = report.flame()
-    canvas.press("ArrowDown")
-    expect(report.detail()).to_contain_text("±")
-
-
-def test_estimates_fit_their_tiles(show: Show) -> None:
-    site = FakeSite(
-        (frame("f"), frame("main")), samples=1, allocations=9_000, bytes_allocated=1023 << 20
-    )
-    heap = ToldHeap([site], told=[(10**9, {2: (9_000, 1023 << 20, 9_000, 1023 << 20)})])
-    heap.remaining = [(2, 1023 << 20, 5 * 10**8)]
-    heap.mode, heap.live_unit, heap.sample_interval = "sampled", LiveUnit.USABLE, SAMPLE_BYTES
-    report = show(heap, "#at=0")
-    texts = report.page.locator(".tile b").all_inner_texts()
-    assert texts[1] == "1023 MiB ±102"
-    for width in (320, 360, 401, 521, 571, 901, 960, 1000, 1024, 1121, 1280):
-        report.page.set_viewport_size({"width": width, "height": 800})
-        too_wide = report.page.evaluate(
-            """() => [...document.querySelectorAll(".tile b")]
-                .filter((number) => number.scrollWidth > number.clientWidth)
-                .map((number) => number.textContent)"""
-        )
-        assert (width, too_wide) == (width, [])
-
-
-def test_a_killed_program_left_its_memory(show: Show) -> None:
-    heap = told_heap()
-    heap.state, heap.exit_status = ProcessState.KILLED, None
-    report = show(heap)
-    expect(report.page.locator("#state")).to_contain_text("killed, last seen after 3.4 s")
-    expect(report.tile("Left at the end").locator("b")).to_have_text("20.2 MiB")
-
-
-def test_a_running_program_is_looked_at_live(show: Show) -> None:
-    heap = told_heap()
-    heap.state, heap.exit_status = ProcessState.RUNNING, None
-    report = show(heap)
-    expect(report.tile("Live")).to_have_attribute("aria-checked", "true")
-    expect(report.tile("Still in use").locator("b")).to_have_text("20.2 MiB")
-
-
-def test_changes_too_small_to_keep_are_shown_together(show: Show) -> None:
-    random = Random(5)  # noqa: S311 (repeatable is what it must be)
-    sites = [
-        FakeSite((frame(f"f{n}"), frame("main")), allocations=9, bytes_allocated=9000)
-        for n in range(300)
-    ]
-    told = []
-    for second in range(30):
-        sizes = {site: random.randint(1, 9999) for site in range(2, 302)}
-        counts = {site: (1, size, 9, 99_000) for site, size in sizes.items()}
-        told.append((second * 10**8, counts))
-    report = show(ToldHeap(sites, told=told, remaining=()), "#at=29&by=live", room_bytes=20_000)
-    expect(report.page.locator("#caveat-list")).to_contain_text("are carried on")
-    expect(report.tile("Live").locator("b")).to_have_text(size_text(sum(sizes.values())))
-    report.page.get_by_role("searchbox").fill("too small to keep")
-    expect(report.page.locator("#found")).to_contain_text("KiB")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,6 +70,9 @@ class Opened:
         if until is not None:
             self.page.mouse.move(box["x"] + until * box["width"], y, steps=4)
         self.page.mouse.up()
+
+
+Show = Callable[..., Opened]  # of a heap: see conftest.py of the browser's tests
 
 
 @contextmanager

@@ -58,3 +58,14 @@ class Cli:
 
     def recordings(self) -> list[Path]:
         return sorted(self.directory.glob("*.heapglass*"))
+
+
+def bare(*argv: str, **options: object) -> subprocess.CompletedProcess[str]:
+    """Any other command."""
+    return subprocess.run(argv, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload, no-any-return]
+
+
+def only(paths: list[Path]) -> Path:
+    """The one that there is."""
+    (path,) = paths
+    return path
