@@ -1,4 +1,4 @@
-"""What needs no real program; the rest is in tests/integration/test_run.py."""
+"""What needs no real program; the rest is in tests/integration/test_run*.py."""
 
 from __future__ import annotations
 
