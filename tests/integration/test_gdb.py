@@ -73,7 +73,7 @@ def test_the_walk_through_the_tutorial(cli: Cli, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", ["live", "core"])
 def test_totals_by_name(tmp_path: Path, target: str) -> None:
-    """No extension, no casts: what malloc_tracer's text prints as TOTAL_ALLOCS."""
+    """No extension, no casts."""
     executable = program("hello_world").path()
     names = ["allocs", "allocated_bytes", "frees", "freed_bytes"]
     with Waiting([executable], tmp_path) as running:
