@@ -2,8 +2,8 @@
 
 The C library is stripped of the name `main_arena` nearly everywhere, so it is found by its shape:
 in the library's writable data, a bin that holds nothing points at itself, and from an arena a ring
-of arenas leads back to it. The layout is that of glibc 2.26 and later on 64-bit machines; from 2.43
-on there are no fast bins.
+of arenas leads back to it. The layouts are those of glibc since 2.26 on 64-bit machines: 2.27 put a
+word before the fast bins, 2.43 took them away.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from heapglass.coredump.memory import Memory, Region
 
 BINS = 127  # numbered from 1: unsorted, small until 63, large
-_FLAGS, _FAST = 4, 16
+_FLAGS = 4
 _TOP, _NEXT, _SYSTEM, _END = -16, 2048, 2072, 2088  # from the first bin on
 _NONCONTIGUOUS = 2
 _MOST_ARENAS = 1 << 14
@@ -36,6 +36,7 @@ class NoArenas(LookupError):  # noqa: N818 (says what it is)
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
+    fast: int  # from the arena's start
     fast_bins: int
     first_bin: int  # from the arena's start
 
@@ -44,7 +45,11 @@ class _Layout:
         return self.first_bin + _END
 
 
-_LAYOUTS = (_Layout(fast_bins=10, first_bin=112), _Layout(fast_bins=0, first_bin=24))
+_LAYOUTS = (
+    _Layout(fast=16, fast_bins=10, first_bin=112),
+    _Layout(fast=8, fast_bins=10, first_bin=104),
+    _Layout(fast=8, fast_bins=0, first_bin=24),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +173,7 @@ def _read_arena(memory: Memory, address: int, layout: _Layout, *, is_main: bool)
         layout=layout,
         is_main=is_main,
         is_contiguous=not flags & _NONCONTIGUOUS,
-        fast=unpack_from(f"<{layout.fast_bins}Q", data, _FAST),
+        fast=unpack_from(f"<{layout.fast_bins}Q", data, layout.fast),
         top=unpack_from("<Q", data, bins + _TOP)[0],
         bins=unpack_from(f"<{2 * BINS}Q", data, bins)[::2],
         next=unpack_from("<Q", data, bins + _NEXT)[0],

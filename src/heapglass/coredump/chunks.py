@@ -18,7 +18,7 @@ from heapglass.coredump.memory import MissingMemory, word_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from heapglass.coredump.arenas import Arena
     from heapglass.coredump.memory import Memory, Region
@@ -125,11 +125,11 @@ def _walk_span(memory: Memory, start: int, end: int, chunks: dict[int, tuple[int
 
 def _mark_lists(memory: Memory, arena: Arena, chunks: dict[int, tuple[int, State]]) -> None:
     for first in arena.fast:
-        for at in _linked(memory, first, 0, is_mixed=True):
+        for at in _fast(memory, first):
             _mark(chunks, at, State.FAST)
     for number in range(1, BINS + 1):
         state = _state_of(number)
-        for at in _linked(memory, arena.bins[number - 1], arena.bin_address(number)):
+        for at in _linked(memory, arena.bins[number - 1], arena.bin_address(number), word_at)[0]:
             _mark(chunks, at, state)
 
 
@@ -144,17 +144,26 @@ def _mark(chunks: dict[int, tuple[int, State]], at: int, state: State) -> None:
         chunks[at] = (chunks[at][0], state)
 
 
-def _linked(memory: Memory, at: int, end: int, *, is_mixed: bool = False) -> Iterator[int]:
-    """The chunks of a list. One that was being changed, or was overwritten, ends where it stops
-    to make sense."""
-    seen = set[int]()
+def _fast(memory: Memory, first: int) -> list[int]:
+    """The chunks of a fast bin: read the other way, before glibc 2.32, its list leads nowhere."""
+    mixed, is_whole = _linked(memory, first, 0, unmixed)
+    plain, is_plain = ([], False) if is_whole else _linked(memory, first, 0, word_at)
+    return plain if is_plain else mixed
+
+
+def _linked(
+    memory: Memory, at: int, end: int, link: Callable[[Memory, int], int]
+) -> tuple[list[int], bool]:
+    """The chunks of a list, and whether it was followed to its end. One that was being changed, or
+    was overwritten, ends where it stops to make sense."""
+    seen = dict[int, None]()
     while at not in (end, 0) and at not in seen and not at % 16:
-        seen.add(at)
-        yield at
+        seen[at] = None
         try:
-            at = (unmixed if is_mixed else word_at)(memory, at + HEADER)
+            at = link(memory, at + HEADER)
         except MissingMemory:
-            return
+            break
+    return list(seen), at in (end, 0)
 
 
 def _mark_caches(memory: Memory, chunks: dict[int, tuple[int, State]]) -> None:

@@ -6,7 +6,7 @@ Real ones are in tests/integration/test_cores.py, of the version that is install
 from __future__ import annotations
 
 from dataclasses import dataclass
-from struct import pack_into
+from struct import calcsize, pack_into
 
 import pytest
 
@@ -24,7 +24,7 @@ IN_USE, IS_MAPPED = 1, 2
 class Glibc:
     """Where words stand."""
 
-    fast_bins: int | None
+    fast_bins: int | None  # where the first one stands
     top: int
     bins: int
     next: int
@@ -34,9 +34,18 @@ class Glibc:
     cached_none: int
     mapped_size: int
     mapped_usable: int
+    number: str = "H"  # of a cache
+    mixing: int = 12  # how far a place is shifted that is mixed into its link; 64: it is not
+
+    @property
+    def cache_chunk(self) -> int:
+        return (self.cache_lists * (calcsize(self.number) + 8) + 8 + 15) & ~15
 
 
 VERSIONS = {
+    "2.26": Glibc(8, 88, 104, 2152, 2176, 64, 1, 0, MAPPED_BYTES, MAPPED_BYTES - 16, "B", 64),
+    "2.27": Glibc(16, 96, 112, 2160, 2184, 64, 1, 0, MAPPED_BYTES, MAPPED_BYTES - 16, "B", 64),
+    "2.31": Glibc(16, 96, 112, 2160, 2184, 64, 1, 0, MAPPED_BYTES, MAPPED_BYTES - 16, "H", 64),
     "2.36": Glibc(16, 96, 112, 2160, 2184, 64, 1, 0, MAPPED_BYTES, MAPPED_BYTES - 16),
     "2.42": Glibc(16, 96, 112, 2160, 2184, 76, 6, 7, MAPPED_BYTES, MAPPED_BYTES - 16),
     "2.43": Glibc(None, 8, 24, 2072, 2096, 76, 15, 16, MAPPED_BYTES - 16, MAPPED_BYTES - 24),
@@ -82,26 +91,28 @@ def made(glibc: Glibc) -> tuple[Made, dict[int, tuple[int, State]]]:
         chunk, at, flag = at, at + size, 0 if is_free else IN_USE
         return chunk
 
-    cache = add((glibc.cache_lists * 10 + 8 + 15) & ~15, State.MALLOC) + 16
+    cache = add(glibc.cache_chunk, State.MALLOC) + 16
     add(0x30, State.USED)
     cached = add(0x20, State.CACHE) + 16
-    add((glibc.cache_lists * 10 + 8 + 15) & ~15, State.USED)  # as large as a cache
+    add(glibc.cache_chunk, State.USED)  # as large as a cache
     memory.put(at - 0x100, 0x4141)
     fast = add(0x40, State.FAST if glibc.fast_bins else State.USED)
+    faster = add(0x40, State.FAST if glibc.fast_bins else State.USED)
     unsorted = add(0x500, State.UNSORTED, is_free=True)
     add(0x1000, State.USED)
     top = at
     memory.put(top + 8, (HEAP + HEAP_BYTES - top) | IN_USE)
     truth[top + 16] = (HEAP + HEAP_BYTES - top - 8, State.TOP)
 
-    memory.put(cache, *[glibc.cached_none] * glibc.cache_lists, form="H")
-    memory.put(cache, glibc.cached_one, form="H")
-    memory.put(cache + 2 * glibc.cache_lists, cached)
-    memory.put(cached, cached >> 12)  # the last of its list: nothing, with its place mixed in
+    memory.put(cache, *[glibc.cached_none] * glibc.cache_lists, form=glibc.number)
+    memory.put(cache, glibc.cached_one, form=glibc.number)
+    memory.put(cache + calcsize(glibc.number) * glibc.cache_lists, cached)
+    memory.put(cached, cached >> glibc.mixing)  # the last of its list: nothing, its place mixed in
     put_arena(memory, glibc, top, unsorted)
     if glibc.fast_bins:
-        memory.put(LIBC + 0x100 + glibc.fast_bins + 8, fast)
-        memory.put(fast + 16, (fast + 16) >> 12)
+        memory.put(LIBC + 0x100 + glibc.fast_bins + 8, faster)
+        memory.put(faster + 16, fast ^ (faster + 16) >> glibc.mixing)
+        memory.put(fast + 16, (fast + 16) >> glibc.mixing)
     memory.put(MAPPED, 0, glibc.mapped_size | IS_MAPPED)
     truth[MAPPED + 16] = (glibc.mapped_usable, State.USED)
     return memory, truth
