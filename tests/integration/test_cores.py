@@ -315,6 +315,48 @@ def test_addresses_outside_of_used_blocks(cli: Cli, tmp_path: Path) -> None:
     assert nowhere.stdout == "10 is in no block\n"
 
 
+@pytest.mark.parametrize("threads", [0, 3])
+@pytest.mark.parametrize("lost", ["the recording", "all of heapglass"])
+def test_without_a_recording(cli: Cli, tmp_path: Path, lost: str, threads: int) -> None:
+    """What glibc's heap shows, and nothing of owners: as chap has it."""
+    settings = {"LD_PRELOAD": ""} if lost == "all of heapglass" else {}
+    with waiting(tmp_path, threads, **settings) as running:
+        running.ask("more")
+        truth = running.truth()
+        core = running.gcore()
+    running.recording.unlink(missing_ok=True)
+    done = cli("core", core, "list", "used")
+    used = {int(address, 16): int(size, 16) for address, size in _USED.findall(done.stdout)}
+    known = {address: kept.usable for address, kept in truth.blocks.items()}
+    assert known.items() <= used.items()
+    # The program's own buffer, and what the C library has for each thread.
+    assert len(used) - len(known) <= 1 + 3 * threads
+    assert len(done.stdout.splitlines()) == len(used) + 1, "a line each, no owners"
+    assert "stacks, ages and threads need the recording, which HEAPGLASS_CORE=1" in done.stderr
+    found = document(cli, core, "list", "used")
+    assert {block["address"]: block["size"] for block in found["blocks"]} == used
+    assert found["sites"] == []
+    assert {block["site"] for block in found["blocks"]} == {None}
+    assert (found["count"], found["bytes"]) == (len(used), sum(used.values()))
+    address, kept = next((a, k) for a, k in truth.blocks.items() if k.site == "site_small")
+    block = document(cli, core, "block", f"{address + 1:#x}")
+    assert (block["state"], block["offset"], block["site"]) == ("used", 1, None)
+    assert bytes.fromhex(block["memory"]).startswith(b"x" * min(64, kept.asked))
+    for by_owner in (["blocks", "site_small"], ["totals"]):
+        refused = cli("core", core, *by_owner)
+        assert (refused.returncode, refused.stdout) == (1, "")
+
+
+def test_without_a_recording_and_without_glibcs_heap(cli: Cli, tmp_path: Path) -> None:
+    jemalloc = next(Path("/usr/lib").glob("*/libjemalloc.so.2"))
+    with waiting(tmp_path, LD_PRELOAD=str(jemalloc)) as running:
+        running.truth()
+        core = running.gcore()
+    done = cli("core", core, "list", "used")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.search(r"has no trace of heapglass.*nor can glibc's heap be listed", done.stderr)
+
+
 def test_a_stripped_program(cli: Cli, tmp_path: Path) -> None:
     stripped = tmp_path / "stripped"
     subprocess.run(["strip", "-o", stripped, program("cores").path()], check=True)

@@ -16,11 +16,14 @@ from heapglass.cli.arguments import (
 from heapglass.cli.output import Screen, open_screen, print_json
 from heapglass.cli.source import Opened, open_source
 from heapglass.coredump.arenas import NoArenas
+from heapglass.coredump.bare import BareCore
 from heapglass.coredump.chunks import walk_heap
 from heapglass.coredump.core_file import CoreFile, is_core
 from heapglass.coredump.memory import CoreMemory
+from heapglass.coredump.tables import NoTables
 from heapglass.errors import CoreError, NoRecordingError, UsageError
 from heapglass.launch.voice import say
+from heapglass.model import HeapSource
 from heapglass.symbols.symbolizer import Symbolizer
 from heapglass.text import printable
 from heapglass.units import format_count, format_size
@@ -36,7 +39,7 @@ from heapglass.views.core_text import block_lines, used_lines
 from heapglass.views.core_totals import Total, build_totals
 from heapglass.views.hexdump import BYTES_PER_LINE
 from heapglass.views.labels import full_place_text
-from heapglass.views.owners import UsedView, build_used
+from heapglass.views.owners import UsedView, build_bare, build_used
 
 NAME = "core"
 HELP = "show who allocated what, from a core"
@@ -52,7 +55,8 @@ by the kernel or by a crash:
   free              what malloc holds and nobody uses, by size (glibc)
 
 The tables come from the core if it has them (HEAPGLASS_CORE sees to that), else
-from the recording that the core names. CORE may be a recording, too."""
+from the recording that the core names. Where there are none, addresses and sizes are
+those of glibc's heap. CORE may be a recording, too."""
 _EXAMPLES = """\
 examples:
   heapglass core core.1234 list used
@@ -95,26 +99,33 @@ def main(args: argparse.Namespace) -> int:
     if command == "free":
         _show_free(args)
         return 0
-    opened = _open(args)
-    if executable:
-        opened = _with_executable(opened, executable)
-    view = build_used(opened.heap, opened.names, chosen_plumbing(args))
+    source, view = _open(args, executable, command)
     if command == "totals":
         _show_totals(args, view)
     elif command == "block":
-        _show_block(args, opened, view, _address(argument))
+        _show_block(args, source, view, _address(argument))
     else:
         _show_blocks(args, view, argument if command == "blocks" else "")
     return 0
 
 
-def _open(args: argparse.Namespace) -> Opened:
+def _open(
+    args: argparse.Namespace, executable: str, command: str
+) -> tuple[HeapSource | BareCore, UsedView]:
     try:
-        return open_source(args.source, args.recording)
+        opened = open_source(args.source, args.recording)
     except NoRecordingError:
         if is_core(args.source):
             raise  # that is what was given as its recording
         raise CoreError(f"{args.source} is neither a core nor a recording") from None
+    except NoTables as why:
+        if command in ("blocks", "totals"):
+            raise  # they are by owner
+        core = BareCore(args.source, why)
+        return core, build_bare(core)
+    if executable:
+        opened = _with_executable(opened, executable)
+    return opened.heap, build_used(opened.heap, opened.names, chosen_plumbing(args))
 
 
 def _split(words: list[str]) -> tuple[str, str, str]:
@@ -159,7 +170,7 @@ def _show_blocks(args: argparse.Namespace, view: UsedView, function: str) -> Non
         print_json(blocks_document(view, rows))
         return
     _print_notes(view.notes)
-    _print_lines(used_lines(view, rows, is_brief=args.brief))
+    _print_lines(used_lines(view, rows, is_brief=args.brief or not view.owners))
 
 
 def _rows(view: UsedView, function: str, module: str) -> list[int]:
@@ -198,8 +209,10 @@ def _print_total(screen: Screen, total: Total, depth: int) -> None:
     screen.line((numbers, "bold"), "  " * depth + printable(total.name), (place, "dim"))
 
 
-def _show_block(args: argparse.Namespace, opened: Opened, view: UsedView, address: int) -> None:
-    block = build_block(opened.heap, view, address, args.lines * BYTES_PER_LINE)
+def _show_block(
+    args: argparse.Namespace, source: HeapSource | BareCore, view: UsedView, address: int
+) -> None:
+    block = build_block(source, view, address, args.lines * BYTES_PER_LINE)
     if args.json:
         print_json(block_document(view, block))
         return

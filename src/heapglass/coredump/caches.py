@@ -1,9 +1,9 @@
 """The caches in which glibc's threads keep blocks they have freed.
 
 A cache is a chunk like any other, known by its size and by being consistent: a row of numbers and
-one of lists, for each size of block. The numbers are bytes until glibc 2.29. Until 2.41 they say how
-many blocks a list holds, since then how many more it would take; there are twelve lists for larger
-blocks then. Since 2.32 a link has its own address mixed in.
+one of lists, for each size of block. The numbers are bytes until glibc 2.29. Until 2.41 they say
+how many blocks a list holds, since then how many more it would take; there are twelve lists for
+larger blocks then. Since 2.32 a link has its own address mixed in.
 """
 
 from __future__ import annotations

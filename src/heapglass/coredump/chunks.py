@@ -18,7 +18,7 @@ from heapglass.coredump.memory import MissingMemory, word_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from heapglass.coredump.arenas import Arena
     from heapglass.coredump.memory import Memory, Region
@@ -72,9 +72,10 @@ class Heap:
         return self.chunks[row]
 
 
-def walk_heap(memory: Memory, known: Iterable[int] = ()) -> Heap:
+def walk_heap(memory: Memory, known: Iterable[int] | None = ()) -> Heap:
     """The heap as it stands in memory; NoArenas when it cannot be found. `known` are addresses of
-    blocks that may have mappings of their own, which no list of glibc's leads to."""
+    blocks that may have mappings of their own, which no list of glibc's leads to. None: they are
+    looked for in all memory."""
     arenas = find_arenas(memory)
     chunks: dict[int, tuple[int, State]] = {}
     troubles: list[str] = []
@@ -187,16 +188,51 @@ def _has_any(sorted_addresses: list[int], region: Region) -> bool:
     return row < len(sorted_addresses) and sorted_addresses[row] < region.end
 
 
-def _mapped_chunks(memory: Memory, regions: Iterable[Region], known: Iterable[int]) -> list[Chunk]:
-    """Blocks with mappings of their own: those known, and those that mappings begin with."""
+def _mapped_chunks(
+    memory: Memory, regions: Iterable[Region], known: Iterable[int] | None
+) -> list[Chunk]:
+    """Blocks with mappings of their own: those that stretches of memory begin with, and those that
+    are known. Where none are, stretches that begin otherwise are looked through."""
     found: dict[int, Chunk] = {}
-    starts = [region.start for region in regions]
-    starts += [block - HEADER for block in known]
-    for start in sorted(starts):
-        at = start
-        while at not in found and (mapped := _mapped_at(memory, at)):
-            found[at], at = mapped
+    for region in regions:
+        chunks, _ = _mapped_from(memory, region.start)
+        found.update(chunks or (_mapped_until(memory, region) if known is None else {}))
+    for block in known or ():
+        found.update(_mapped_from(memory, block - HEADER)[0])
     return list(found.values())
+
+
+def _mapped_from(memory: Memory, at: int) -> tuple[dict[int, Chunk], int]:
+    """The chunks one behind the other, by where they begin, and where the last one ends."""
+    found: dict[int, Chunk] = {}
+    while mapped := _mapped_at(memory, at):
+        found[at], at = mapped
+    return found, at
+
+
+def _mapped_until(memory: Memory, region: Region) -> dict[int, Chunk]:
+    """Chunks that the kernel put behind other memory. They lead to the region's very end; what only
+    looks like a chunk does not."""
+    seen = set[int]()
+    for at in _mapped_pages(memory, region):
+        if at not in seen:
+            chunks, end = _mapped_from(memory, at)
+            if end == region.end:
+                return chunks
+            seen.update(chunks)
+    return {}
+
+
+def _mapped_pages(memory: Memory, region: Region) -> Iterator[int]:
+    """Pages that begin like such a chunk."""
+    for start in range(region.start, region.end, _PIECE):
+        try:
+            data = memory.read(start, min(_PIECE, region.end - start))
+        except MissingMemory:
+            continue
+        for at in range(0, len(data) - HEADER, _PAGE):
+            if data[at + 8] & _FLAGS == _IS_MAPPED:
+                yield start + at
 
 
 def _mapped_at(memory: Memory, at: int) -> tuple[Chunk, int] | None:

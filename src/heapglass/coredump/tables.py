@@ -27,6 +27,10 @@ _DELETED = " (deleted)"
 _SUFFIX = ".heapglass"
 
 
+class NoTables(CoreError):  # noqa: N818 (says what it is)
+    """No tables belong to the core; the text says what is missing, and what to do."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tables:
     file: RecordingFile
@@ -67,7 +71,7 @@ class DumpedTables(RecordingFile):
 
 
 def find_tables(core: CoreFile, memory: CoreMemory, recording: str | None) -> Tables:
-    """The tables; CoreError when there are none, with what to do about it."""
+    """The tables; NoTables when there are none, with what to do about it."""
     if recording is not None:
         return Tables(open_file(recording), recording)
     dumped = _dumped(core, memory)
@@ -123,15 +127,15 @@ def _is_recording_of(path: str, pid: int) -> bool:
         return False
 
 
-def _nothing(core: CoreFile, named: list[str]) -> CoreError:
+def _nothing(core: CoreFile, named: list[str]) -> NoTables:
     if not core.files and core.is_cut:
-        return CoreError(
+        return NoTables(
             f"{core.path} is cut short: what leads to the recording is missing; name the recording"
             " with --recording"
         )
     if not named:
-        return CoreError(f"{core.path} has no trace of heapglass: its program did not run under it")
-    return CoreError(
+        return NoTables(f"{core.path} has no trace of heapglass: its program did not run under it")
+    return NoTables(
         f"{core.path} has no tables of heapglass in it, and {named[0]}, which it names, is not the"
         f" recording of process {core.pid} any more, if it is there at all; name the recording with"
         " --recording"

@@ -52,7 +52,7 @@ def recorded_blocks(blocks: BlockTable) -> UsedTable:
 
 def join_heap(heap: Heap, blocks: BlockTable) -> UsedTable:
     """The recorded blocks, with the sizes of their chunks, and those that only the heap knows."""
-    known, chunks = recorded_blocks(blocks), _used_chunks(heap)
+    known, chunks = recorded_blocks(blocks), heap_blocks(heap)
     if not len(chunks):
         return known  # the heap was overwritten where it begins
     row = _find(chunks.address, known.address)
@@ -66,7 +66,7 @@ def heap_decides(
 ) -> tuple[UsedTable, NDArray[np.bool_]]:
     """The heap's blocks in use, each with what the ledger says if that can be the same block, as it
     is older than the core; and which recorded ones are among them."""
-    known, chunks = recorded_blocks(blocks), _used_chunks(heap)
+    known, chunks = recorded_blocks(blocks), heap_blocks(heap)
     row = _find(known.address, chunks.address)
     is_same = row >= 0
     slack = chunks.size - known.size[row] if len(known) else chunks.size
@@ -84,7 +84,8 @@ def heap_decides(
     return table, is_there
 
 
-def _used_chunks(heap: Heap) -> UsedTable:
+def heap_blocks(heap: Heap) -> UsedTable:
+    """What the heap alone says."""
     used = [chunk for chunk in heap.chunks if chunk.state is State.USED]
     unknown = np.full(len(used), -1, np.int64)
     address = np.array([chunk.address for chunk in used], np.uint64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from heapglass.coredump.bare import BareCore
 from heapglass.coredump.memory import MissingMemory, region_at
 from heapglass.coredump.source import CoreHeap
 from heapglass.model import HeapSource
@@ -22,9 +23,11 @@ class BlockView:
     data: bytes | None  # from the block's start on; None when it is not there to be seen
 
 
-def build_block(source: HeapSource, view: UsedView, address: int, most: int) -> BlockView:
+def build_block(
+    source: HeapSource | BareCore, view: UsedView, address: int, most: int
+) -> BlockView:
     """With at most so many bytes of its memory."""
-    core = source if isinstance(source, CoreHeap) else None
+    core = source if isinstance(source, CoreHeap | BareCore) else None
     row = view.used.at(address)
     state, start, size = "used", 0, 0
     if row >= 0:
@@ -45,12 +48,12 @@ def build_block(source: HeapSource, view: UsedView, address: int, most: int) -> 
     )
 
 
-def _place(core: CoreHeap | None, address: int) -> str:
+def _place(core: CoreHeap | BareCore | None, address: int) -> str:
     region = region_at(core.memory, address) if core else None
     return region.path if region else ""
 
 
-def _read(core: CoreHeap | None, start: int, length: int) -> bytes | None:
+def _read(core: CoreHeap | BareCore | None, start: int, length: int) -> bytes | None:
     """As much as there is of it."""
     if core is None or not length:
         return None

@@ -11,6 +11,7 @@ import numpy as np
 from heapglass.analysis.names import fold_clones, qualified_name, split_scopes
 from heapglass.analysis.plumbing import Plumbing
 from heapglass.analysis.stacks import NamedStack, find_responsible
+from heapglass.coredump.bare import BareCore
 from heapglass.coredump.chunks import Heap
 from heapglass.coredump.source import CoreHeap
 from heapglass.coredump.used import UsedTable, recorded_blocks
@@ -64,6 +65,11 @@ def build_used(source: HeapSource, resolver: Resolver, plumbing: Plumbing) -> Us
         notes=(*source.notes, *_notes(source, core.heap if core else None, used)),
         warnings=tuple(resolver.warnings),
     )
+
+
+def build_bare(core: BareCore) -> UsedView:
+    """What a core shows whose tables are nowhere: blocks of no known owner."""
+    return UsedView(used=core.used(), owners={}, moment_ns=0, notes=core.notes, warnings=())
 
 
 def _notes(source: HeapSource, heap: Heap | None, used: UsedTable) -> tuple[str, ...]:
