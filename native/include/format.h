@@ -18,8 +18,9 @@
 #define HG_MAGIC UINT64_C(0x0a736c6770616568) /* the bytes "heapgls\n" */
 /* 2: sampling, pauses; 3: marks, annotated blocks; 4: with one thread peaks are noted when the total falls
  * from them, a histogram may count what is in the line's own bucket; 5: everything about a sampled site is
- * weighed block by block */
-#define HG_FORMAT_VERSION 5u
+ * weighed block by block; 6: blocks of middle size in leaves of their own, and room for what has yet to be
+ * filled: mappings, control, scopes, other runtimes' code, attachments, domains (docs/format.md says what is) */
+#define HG_FORMAT_VERSION 6u
 
 #define HG_PAGE 4096u
 #define HG_STEP 65536u /* extents are whole steps, aligned to a step */
@@ -118,12 +119,23 @@ enum hg_kind {
     HG_KIND_MODES = 14,
     HG_KIND_MARKS = 15,
     HG_KIND_OUTCOMES = 16,
+    /* since version 6 */
+    HG_KIND_MIDDLE = 17,
+    HG_KIND_MAPPINGS = 18,
+    HG_KIND_CONTROL = 19,
+    HG_KIND_SCOPES = 20,
+    HG_KIND_SCOPE_SITES = 21,
+    HG_KIND_CODES = 22,
+    HG_KIND_LINES = 23,
+    HG_KIND_ATTACHMENTS = 24,
 };
 
 /* One extent. `first` is the index of its first record (NODES, SITES, MODULES, THREADS; COUNTERS,
  * SAMPLES and OUTCOMES: the site id; HISTOGRAMS, MODES, MARKS), the offset of its first byte (STRINGS),
- * the heap address it starts to cover (LEDGER), the segment number (LARGE) or the arena number 0 or 1
- * (TIMELINE, SNAPSHOTS). `owner` is the shard (COUNTERS, SAMPLES, OUTCOMES), else 0. */
+ * the heap address it starts to cover (LEDGER, MIDDLE), the segment number (LARGE) or the arena number 0
+ * or 1 (TIMELINE, SNAPSHOTS). `owner` is the shard (COUNTERS, SAMPLES, OUTCOMES); of a leaf (LEDGER,
+ * MIDDLE), since version 6, the domain of its blocks plus HG_LEAF_GRANULE times the logarithm of its
+ * granule; else 0. */
 struct hg_extent {
     uint32_t kind;
     uint32_t owner;
@@ -143,7 +155,26 @@ struct hg_directory {
     struct hg_extent entries[];
 };
 
+#define HG_LEAF_GRANULE 256u
+
 /* ---- tables ------------------------------------------------------------------------------ */
+
+/* What memory is of. A site is of one domain, and so are its counters; at most 256. */
+enum hg_domain {
+    HG_DOMAIN_HEAP = 0,
+    HG_DOMAIN_MAPPING = 1,
+    HG_DOMAIN_PYTHON = 2, /* pymalloc's */
+    HG_DOMAIN_DEVICE = 3,
+};
+#define HG_DOMAIN_SLOTS 4u /* that the header has totals of */
+
+/* One domain's totals; of the heap they stand elsewhere in the header, and in points. */
+struct hg_domain_totals {
+    uint64_t live_bytes;
+    uint64_t live_blocks;
+    uint64_t peak_bytes;
+    uint64_t peak_ns; /* ns since start */
+};
 
 /* A loaded object, or rather one generation of it: an address range reused after dlclose is
  * another module. A node with id n and an address in [start, end) belongs to the module for which
@@ -192,12 +223,19 @@ enum hg_pseudo {
  * neither in threads' records nor in points, totals and peak. */
 #define HG_PSEUDO_ANNOTATED 128u
 #define HG_PSEUDO_END 4096u
+/* What a node's `address` is, by its top 16 bits: 0 a return address, HG_NODE_CODE a place in another runtime's
+ * code, whose id in CODES is in the 24 bits below and the offset in that code in the lowest 24. */
+#define HG_NODE_CODE UINT64_C(0xfffe)
+#define HG_NODE_CODE_SHIFT 48u
+#define HG_NODE_OFFSET_BITS 24u
 
 /* A site: a distinct stack. Site 0 is no site; site 1 stands for all stacks that found no room.
  * Visible when `node` is non-zero. */
 struct hg_site {
     uint32_t node;
-    uint32_t depth;      /* real frames, pseudo frames not counted */
+    uint16_t depth; /* real frames, pseudo frames not counted */
+    uint8_t domain; /* enum hg_domain; since version 6 */
+    uint8_t reserved;
     uint64_t first_seen; /* ns since start */
 };
 
@@ -271,17 +309,29 @@ struct hg_histogram {
     uint64_t bucket[HG_BUCKETS];
 };
 
-/* The ledger: one 8-byte record per granule (header.granule_shift) of heap, at the granule in
- * which a live block starts:  size:16 | half:1 | birth:25 | site:22 (low bits first). `half` is 1
- * when the block starts in the middle of its granule. Zero: no block starts here. Blocks
- * of 64 KiB and more, sampled blocks, blocks at addresses above 2^47, tiny ones where two may start in a
- * granule, and a few others are in LARGE. */
+/* The ledger: one 8-byte record per granule (the leaf's, see hg_extent; of 0, as before version 6,
+ * header.granule_shift) of heap, at the granule in which a live block starts:
+ * size:16 | half:1 | birth:25 | site:22 (low bits first). `half` is 1 when the block starts in the middle
+ * of its granule. Zero: no block starts here. Blocks of 1 KiB and more may be in MIDDLE. Blocks of 64 KiB
+ * and more, sampled blocks, blocks at addresses above 2^47, tiny ones where two may start in a granule, and
+ * a few others are in LARGE. */
 #define HG_LEDGER_SIZE_BITS 16u
 #define HG_LEDGER_HALF_BITS 1u
 #define HG_LEDGER_BIRTH_BITS 25u
 #define HG_LEDGER_SITE_BITS 22u
 #define HG_LEDGER_RECORDS 32768u /* per LEDGER extent */
 #define HG_MAX_SITES (1u << HG_LEDGER_SITE_BITS)
+
+/* A block of 1 KiB to 64 KiB, in a leaf whose granule is 1 KiB, at the granule in which it starts. Visible
+ * when `address` is non-zero. */
+struct hg_middle {
+    uint64_t address;
+    uint64_t record; /* as in the ledger, `half` meaning nothing */
+};
+#define HG_MIDDLE_SHIFT 10u
+#define HG_MIDDLE_LEAST \
+    (1u << HG_MIDDLE_SHIFT)     /* bytes: of two such blocks one granule has one start */
+#define HG_MIDDLE_RECORDS 4096u /* per MIDDLE extent */
 
 /* Birth codes: ticks since start, exact below 2^22 (73 minutes), then with 21 significant bits below
  * the top one:  code < 2^22: ticks = code;  else e = code >> 21, ticks = (2^21 + (code & (2^21-1)))
@@ -326,7 +376,26 @@ struct hg_thread_record {
     uint64_t reserved[18];
 };
 
-/* Totals at one moment. TIMELINE arenas are arrays of these behind an hg_arena. */
+/* A range of memory that is none of the allocator's blocks. Visible when `start` is non-zero. */
+struct hg_mapping {
+    uint64_t start; /* addresses */
+    uint64_t end;
+    uint32_t site;  /* 0: nobody saw it made */
+    uint32_t birth; /* birth code */
+    uint32_t kind;  /* enum hg_mapping_kind */
+    uint32_t tid;   /* of a stack: the thread; else 0 */
+};
+enum hg_mapping_kind {
+    HG_MAPPING_MMAP = 1,
+    HG_MAPPING_BRK = 2,
+    HG_MAPPING_SHM = 3,
+    HG_MAPPING_STACK = 4,
+    HG_MAPPING_ARENA = 5, /* the allocator's own */
+    HG_MAPPING_OURS = 6,  /* the recorder's private memory */
+};
+
+/* Totals at one moment. TIMELINE arenas are arrays of these behind an hg_arena. Before version 6 a point
+ * ended with the first 64 bytes. */
 struct hg_point {
     uint64_t time; /* ns since start */
     uint64_t live_bytes;
@@ -335,7 +404,15 @@ struct hg_point {
     uint64_t bytes_allocated;
     uint64_t peak_bytes; /* highest live_bytes until then */
     uint64_t usable_bytes;
-    uint64_t reserved;
+    uint64_t frees;
+    uint64_t mapped_bytes; /* live in domain MAPPING */
+    uint64_t python_bytes; /* live in domain PYTHON */
+    uint64_t rss_bytes;
+    uint64_t page_faults; /* until then, as the next one */
+    uint64_t cpu_ns;
+    uint32_t threads; /* alive */
+    uint32_t reserved;
+    uint64_t spare[2];
 };
 
 /* TIMELINE and SNAPSHOTS each have two arenas; header.*_arena names the one in use. When it is
@@ -358,6 +435,17 @@ struct hg_snapshot {
     uint32_t length;
     uint32_t sites; /* deltas in it */
     struct hg_point totals;
+    /* since version 6 */
+    uint32_t reason; /* enum hg_snapshot_reason */
+    uint32_t mark;   /* of reason MARK: its index, plus 1 */
+};
+enum hg_snapshot_reason {
+    HG_SNAPSHOT_TIME = 1,
+    HG_SNAPSHOT_GROWTH = 2,  /* by bytes allocated and freed, or by a growing total */
+    HG_SNAPSHOT_REQUEST = 3, /* from outside, or by the program */
+    HG_SNAPSHOT_MARK = 4,
+    HG_SNAPSHOT_LIMIT = 5, /* near a limit */
+    HG_SNAPSHOT_END = 6,
 };
 
 /* A change of how events are recorded, and why. Visible when `mode` is non-zero. */
@@ -389,6 +477,67 @@ struct hg_mark {
     uint32_t tid;  /* of the thread */
 };
 #define HG_MARKS 65536u /* are kept; later ones are only counted */
+
+/* The page that whoever steers the recording from outside writes: its file's owner, or root. The target
+ * looks at it now and then, and answers in header.control_*. */
+struct hg_control {
+    uint64_t sequence;     /* written last: another one is another request */
+    uint32_t mode;         /* wanted, enum hg_mode; 0: as it is */
+    uint32_t requests;     /* HG_REQUEST_* */
+    uint64_t sample_bytes; /* the interval wanted, of mode SAMPLED */
+    char mark[64];         /* its name, NUL-terminated */
+    uint64_t reserved[4];
+};
+#define HG_REQUEST_SNAPSHOT 1u
+#define HG_REQUEST_MARK 2u
+enum hg_control_result {
+    HG_CONTROL_DONE = 1,
+    HG_CONTROL_REFUSED = 2, /* the recording cannot do that */
+};
+
+/* A part of a run that the program named. Visible when `name` is non-zero. */
+struct hg_scope {
+    uint32_t name;   /* offset in STRINGS */
+    uint32_t parent; /* the scope around it, its index plus 1; 0: none */
+    uint32_t tid;    /* whose it is; 0: the whole process's */
+    uint32_t reserved;
+    uint64_t begin; /* ns since start */
+    uint64_t end;   /* ns since start, plus 1; 0: it has not ended */
+};
+/* What one site did in one scope. Visible when `site` is non-zero. */
+struct hg_scope_site {
+    uint32_t scope;
+    uint32_t site;
+    uint64_t allocations;
+    uint64_t bytes_allocated;
+    uint64_t peak_bytes;
+    uint64_t live_bytes; /* at the scope's end */
+    uint64_t live_blocks;
+};
+
+/* A piece of another runtime's code, as it was when it was first seen; its id is its index. Visible when
+ * `runtime` is non-zero. */
+struct hg_foreign_code {
+    uint32_t runtime; /* enum hg_runtime */
+    uint32_t name;    /* qualified; offset in STRINGS, as the next one */
+    uint32_t file;
+    uint32_t first_line;
+    uint64_t lines; /* its line table, as the runtime has it: offset in LINES */
+    uint32_t lines_length;
+    uint32_t generation; /* how many codes had died before it was seen: ids are not used again */
+};
+enum hg_runtime { HG_RUNTIME_PYTHON = 1 };
+
+/* A time during which the process was recorded; where it was from start to end there are none. Visible when
+ * `begin` is non-zero. */
+struct hg_attachment {
+    uint64_t begin;         /* ns since start, plus 1 */
+    uint64_t end;           /* likewise; 0: it has not ended */
+    uint64_t bytes_before;  /* usable, of blocks that were live already; 0: not known */
+    uint64_t blocks_before; /* likewise */
+    uint64_t frees_before;  /* of such blocks */
+    uint64_t reserved[3];
+};
 
 /* ---- header -------------------------------------------------------------------------------- */
 
@@ -481,6 +630,24 @@ struct hg_header {
     uint32_t reserved3;
     uint64_t
         output_losses; /* times that a text output besides the recording could not be written */
+
+    /* since version 6 */
+    char libc[32];              /* the C library that was met, with its version */
+    char allocator_name[32];    /* what the allocator is; other than `allocator` no file's name */
+    uint64_t greatest_rss;      /* bytes, of this program, as far as it is known; 0: it is not */
+    uint64_t greatest_rss_ours; /* of them, the recorder's, when that was noted */
+    uint64_t unknown_rss;       /* up to here it may have been more, unseen */
+    uint64_t control_sequence;  /* of the last request that was seen to */
+    uint64_t control_ns;        /* ns since start when that was */
+    uint32_t control_result;    /* enum hg_control_result */
+    /* table sizes */
+    uint32_t mappings;
+    uint32_t scopes;
+    uint32_t scope_sites;
+    uint32_t codes;
+    uint32_t attachments;
+    uint64_t lines_used; /* bytes */
+    struct hg_domain_totals domains[HG_DOMAIN_SLOTS];
 };
 
 #define HG_FLAG_FORKED 1u      /* forked without exec from a recorded process */
@@ -505,9 +672,17 @@ _Static_assert(sizeof(struct hg_mark) == 16, "mark");
 _Static_assert(sizeof(struct hg_histogram) == 384, "histogram");
 _Static_assert(sizeof(struct hg_large) == 32, "large");
 _Static_assert(sizeof(struct hg_thread_record) == 512, "thread");
-_Static_assert(sizeof(struct hg_point) == 64, "point");
+_Static_assert(sizeof(struct hg_point) == 128, "point");
+_Static_assert(sizeof(struct hg_middle) == 16, "middle");
+_Static_assert(sizeof(struct hg_mapping) == 32, "mapping");
+_Static_assert(sizeof(struct hg_control) == 120, "control");
+_Static_assert(sizeof(struct hg_scope) == 32, "scope");
+_Static_assert(sizeof(struct hg_scope_site) == 48, "scope's site");
+_Static_assert(sizeof(struct hg_foreign_code) == 32, "code");
+_Static_assert(sizeof(struct hg_attachment) == 64, "attachment");
+_Static_assert(sizeof(struct hg_domain_totals) == 32, "domain");
 _Static_assert(sizeof(struct hg_arena) == 64, "arena");
-_Static_assert(sizeof(struct hg_snapshot) == 80, "snapshot");
+_Static_assert(sizeof(struct hg_snapshot) == 152, "snapshot");
 _Static_assert(sizeof(struct hg_header) <= HG_PAGE, "header");
 #endif
 

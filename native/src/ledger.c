@@ -68,11 +68,12 @@ static bool is_dense(void) {
 
 /* The word of a new leaf for `base`; 0 when there is no room. */
 static uintptr_t make_leaf(uintptr_t base) {
+    uint32_t of = HG_DOMAIN_HEAP + HG_LEAF_GRANULE * g_ledger.granule_shift;
     void *made = is_dense() ? hg_group_piece(&g_ledger.group, LEAF_BYTES) : NULL;
-    if (made && hg_recording_list(HG_KIND_LEDGER, 0, base, made, LEAF_BYTES)) {
+    if (made && hg_recording_list(HG_KIND_LEDGER, of, base, made, LEAF_BYTES)) {
         return (uintptr_t)made | ALL_PARTS;
     }
-    return (uintptr_t)hg_recording_extent(HG_KIND_LEDGER, 0, base, LEAF_BYTES);
+    return (uintptr_t)hg_recording_extent(HG_KIND_LEDGER, of, base, LEAF_BYTES);
 }
 
 static bool add_leaf(uintptr_t address, uintptr_t *word) {

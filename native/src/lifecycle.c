@@ -21,6 +21,7 @@
 #include "preload.h"
 #include "real.h"
 #include "recording.h"
+#include "residency.h"
 #include "say.h"
 #include "sites.h"
 #include "snapshots.h"
@@ -91,6 +92,16 @@ static uint64_t read_process_start(void) {
     return value;
 }
 
+extern const char *glibc_version(void) __asm__("gnu_get_libc_version") __attribute__((weak));
+
+static void name_libc(char *buffer, size_t size) {
+    if (!glibc_version) return;
+    struct hg_text text = {buffer, size, 0};
+    hg_text_put(&text, "glibc ");
+    hg_text_put(&text, glibc_version());
+    hg_text_end(&text);
+}
+
 static void fill_header(void) {
     struct hg_header *h = g_header;
     h->version = HG_FORMAT_VERSION;
@@ -115,6 +126,8 @@ static void fill_header(void) {
     hg_text_copy(h->host, sizeof h->host, g_identity.host);
     hg_text_copy(h->allocator, sizeof h->allocator, hg_real_object());
     hg_options_list(h->options, sizeof h->options);
+    name_libc(h->libc, sizeof h->libc);
+    hg_text_copy(h->allocator_name, sizeof h->allocator_name, hg_real_name());
 }
 
 /* Which mappings a core takes along; see core(5). */
@@ -171,6 +184,7 @@ static bool start_recording(void) {
     hg_pmem_start(&g_identity);
     hg_leaks_start(&g_identity);
     hg_store(&g_header->private_bytes, hg_sys_private_bytes());
+    hg_residency_start();
     hg_store_release(&g_header->state, HG_STATE_RUNNING);
     return true;
 }
@@ -378,6 +392,7 @@ static bool finish(void) {
     if (!hg_lifecycle_is_recording() || hg_sys_pid() != g_header->pid) return false;
     hg_outputs_finish();
     take_snapshot();
+    hg_residency_end();
     hg_leaks_report();
     hg_log_end();
     return true;
@@ -395,6 +410,7 @@ void hg_lifecycle_execing(void) {
     if (!hg_lifecycle_is_recording() || hg_sys_pid() != g_header->pid) return;
     hg_outputs_finish();
     take_snapshot();
+    hg_residency_end();
     hg_log_flush();
     hg_store(&g_header->end_ns, hg_clock_now());
     hg_store_release(&g_header->state, HG_STATE_EXEC);

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "ledger.h"
+#include "text.h"
 
 _Alignas(64) uint8_t g_real_arena[HG_REAL_ARENA_BYTES];
 static size_t g_arena_used;
@@ -318,6 +319,27 @@ void hg_real_learn_taken(void) {
 
 uintptr_t hg_real_base(void) { return (uintptr_t)g_allocator.base; }
 const char *hg_real_object(void) { return g_allocator.object; }
+
+/* Allocators by what is in their files' names. */
+static const struct {
+    const char *part, *name;
+} g_names[] = {
+    {"jemalloc", "jemalloc"},        {"tcmalloc", "tcmalloc"}, {"mimalloc", "mimalloc"},
+    {"snmalloc", "snmalloc"},        {"rpmalloc", "rpmalloc"}, {"hoard", "Hoard"},
+    {"tbbmalloc", "TBB malloc"},     {"scudo", "Scudo"},       {"libasan", "AddressSanitizer"},
+    {"hardened", "hardened_malloc"}, {"ld-musl", "musl"},      {"libc.musl", "musl"},
+};
+
+const char *hg_real_name(void) {
+    if (g_allocator.is_glibc) return "glibc";
+    const char *file = g_allocator.object;
+    for (const char *c = file; *c; c++) file = *c == '/' ? c + 1 : file;
+    for (size_t i = 0; i < sizeof g_names / sizeof *g_names; i++) {
+        if (hg_text_find(file, g_names[i].part)) return g_names[i].name;
+    }
+    return "";
+}
+
 bool hg_real_knows_sizes(void) { return g_real.usable_size != unknown_size; }
 bool hg_real_is_glibc(void) { return g_allocator.is_glibc; }
 uint32_t hg_real_granule_shift(void) { return g_allocator.granule_shift; }

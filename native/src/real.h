@@ -57,6 +57,8 @@ uintptr_t hg_real_base(void);
 uint32_t hg_real_granule_shift(void);
 /* The file that the real malloc is in. */
 const char *hg_real_object(void);
+/* What it is, as far as its file's name tells; "" if that does not. */
+const char *hg_real_name(void);
 
 /* glibc's blocks have a word in front: their size, and in the low bits whether they were mmapped.
  * Read in place it gives what malloc_usable_size() says, without the call. */

@@ -7,6 +7,7 @@
 #include "peak.h"
 #include "pmem.h"
 #include "recording.h"
+#include "residency.h"
 #include "site_sums.h"
 #include "sys.h"
 #include "timeline.h"
@@ -251,6 +252,7 @@ static bool snapshot_locked(struct hg_thread *thread, const struct hg_point *tot
     while (g_snapshots.interval && took * DUTY > g_snapshots.interval) g_snapshots.interval *= 2;
     hg_store(&g_header->snapshot_interval_ns, g_snapshots.interval);
     hg_store(&g_header->private_bytes, hg_sys_private_bytes());
+    hg_residency_measured();
     return is_written;
 }
 
@@ -282,6 +284,7 @@ static struct hg_point add_point_locked(const struct hg_thread *thread, uint64_t
     if (now_ns > g_snapshots.last) g_snapshots.last = now_ns;
     struct hg_point totals = hg_timeline_totals(g_snapshots.last);
     hg_timeline_add(&totals);
+    hg_residency_note();
     return totals;
 }
 

@@ -36,7 +36,7 @@ static uint32_t new_site(uint32_t node, uint32_t depth, uint64_t now_ns) {
     uint32_t id = hand_out(&g_stacks.sites, &g_header->sites, HG_MAX_SITES);
     if (!id) return 0;
     struct hg_site *site = hg_table_at(&g_stacks.sites, id);
-    site->depth = depth;
+    site->depth = (uint16_t)depth;
     site->first_seen = now_ns;
     hg_store_release(&site->node, node);
     return id;

@@ -161,6 +161,11 @@ uint64_t hg_sys_private_bytes(void) {
     return bytes;
 }
 
+uint64_t hg_sys_greatest_rss(void) {
+    struct rusage usage;
+    return CALL2(SYS_getrusage, RUSAGE_SELF, &usage) < 0 ? 0 : (uint64_t)usage.ru_maxrss << 10;
+}
+
 void hg_sys_start_maps(void) {
     for (uint32_t i = 0; i < MAX_MAPS && i < g_private.count; i++) g_private.maps[i].start = 0;
     g_private.count = 0;

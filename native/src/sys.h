@@ -24,6 +24,8 @@ bool hg_sys_let_write(uintptr_t start, size_t size, bool is_let);
 /* Bytes really in memory of what the two above gave since hg_sys_start_maps(). A walk over page
  * tables: not for the hot path. */
 uint64_t hg_sys_private_bytes(void);
+/* The most that was ever resident, as the kernel tells it: see residency.h. 0: it does not. */
+uint64_t hg_sys_greatest_rss(void);
 /* Forget what was mapped for another recording, and make room for a new one. */
 void hg_sys_start_maps(void);
 

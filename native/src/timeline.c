@@ -6,7 +6,7 @@
 #include "recording.h"
 #include "thread.h"
 
-#define ARENA_BYTES (UINT64_C(256) << 10)
+#define ARENA_BYTES (UINT64_C(512) << 10)
 #define FINENESS 1024u /* at first; less when that leaves too many points */
 
 static struct hg_arena_pair g_timeline;

@@ -83,6 +83,7 @@ def contents(source: HeapSource) -> dict[str, Any]:
     """Everything that can be asked of a recording."""
     names = NoNames(source)
     return {
+        **_surroundings(source),
         "summary": summary_document(build_summary(source, names, SummaryQuery())),
         "table": table_document(source, build_table(source, names, TableQuery())),
         "recorder": asdict(source.recorder),
@@ -98,6 +99,18 @@ def contents(source: HeapSource) -> dict[str, Any]:
         "marks": [asdict(mark) for mark in source.marks()],
         "sizes": source.size_histogram().counts.tolist(),
         "lifetimes": source.lifetime_histogram().counts.tolist(),
+    }
+
+
+def _surroundings(source: HeapSource) -> dict[str, Any]:
+    """Since version 6."""
+    process = source.process
+    if process.greatest_rss is None:
+        return {}
+    return {
+        "libc": process.libc,
+        "allocator": process.allocator,
+        "greatest rss": asdict(process.greatest_rss),
     }
 
 

@@ -37,6 +37,7 @@ def test_preloaded_after_us(bench: Bench, name: str, allocator: str) -> None:
     assert [line for line in wrong if not line.startswith(RUNTIMES_OWN)] == []
     assert contradictions(recording) == []
     assert allocator in recording.recorder.allocator
+    assert recording.process.allocator == allocator
 
 
 @pytest.mark.parametrize("name", ["usable", "odd_alignment", "realloc_corners", "peak"])

@@ -282,7 +282,7 @@ class SlowRecorder:
             self.previous[site] = values
         head = pack(schema.Snapshot, {"time": now_ns, "length": len(deltas), "sites": sites})
         totals = schema.Snapshot.FIELDS["totals"].offset
-        head[totals:] = pack(schema.Point, self._totals(now_ns))
+        head[totals : totals + schema.Point.SIZE] = pack(schema.Point, self._totals(now_ns))
         self.snapshots += head + deltas + bytes(-len(deltas) % 8)
 
     def _values(self) -> dict[int, list[int]]:
@@ -356,14 +356,41 @@ class SlowRecorder:
     def _add_ledger(self, writer: Writer) -> None:
         reach = schema.LEDGER_RECORDS << self.granule_shift
         leaves: dict[int, bytearray] = {}
+        middle = self._middle()
         for address, block in self._small():
+            if address in middle:
+                continue
             leaf = leaves.setdefault(address // reach * reach, bytearray(schema.LEDGER_RECORDS * 8))
             at = address % reach >> self.granule_shift
-            half = address >> (self.granule_shift - 1) & 1
-            word = block.size | half << 16 | block.birth << 17 | block.site << 42
-            leaf[at * 8 : at * 8 + 8] = word.to_bytes(8, "little")
+            leaf[at * 8 : at * 8 + 8] = self._word(address, block).to_bytes(8, "little")
         for first, leaf in leaves.items():
             writer.add_extent(schema.KIND_LEDGER, leaf, first=first)
+        self._add_middle(writer, middle)
+
+    def _word(self, address: int, block: Block) -> int:
+        half = address >> (self.granule_shift - 1) & 1
+        return block.size | half << 16 | block.birth << 17 | block.site << 42
+
+    def _middle(self) -> dict[int, Block]:
+        """Half of those that may be there, and never two in a granule."""
+        granules: dict[int, int] = {}
+        for address, block in self._small():
+            if block.size >= schema.MIDDLE_LEAST and address >> 5 & 1:
+                granules[address >> schema.MIDDLE_SHIFT] = address
+        return {address: self.blocks[address] for address in granules.values()}
+
+    def _add_middle(self, writer: Writer, blocks: dict[int, Block]) -> None:
+        reach = schema.MIDDLE_RECORDS << schema.MIDDLE_SHIFT
+        leaves: dict[int, bytearray] = {}
+        for address, block in blocks.items():
+            empty = bytearray(schema.MIDDLE_RECORDS * schema.Middle.SIZE)
+            leaf = leaves.setdefault(address // reach * reach, empty)
+            at = (address % reach >> schema.MIDDLE_SHIFT) * schema.Middle.SIZE
+            values: dict[str, Value] = {"address": address, "record": self._word(address, block)}
+            leaf[at : at + schema.Middle.SIZE] = pack(schema.Middle, values)
+        owner = schema.DOMAIN_HEAP + schema.LEAF_GRANULE * schema.MIDDLE_SHIFT
+        for first, leaf in leaves.items():
+            writer.add_extent(schema.KIND_MIDDLE, leaf, first=first, owner=owner)
 
     def _small(self) -> Iterator[tuple[int, Block]]:
         return ((a, b) for a, b in self.blocks.items() if b.size < 1 << 16 and a < 1 << 47)

@@ -106,6 +106,30 @@ static uint64_t take_bits(uint64_t *word, uint32_t bits) {
     return low;
 }
 
+static uint32_t granule_shift(const struct reader *reader, const struct hg_extent *leaf) {
+    CHECK_EQUAL(leaf->owner % HG_LEAF_GRANULE, HG_DOMAIN_HEAP);
+    uint32_t shift = leaf->owner / HG_LEAF_GRANULE;
+    return shift ? shift : reader->header.granule_shift;
+}
+
+static void read_middle(const struct reader *reader, const struct hg_extent *e,
+                        struct blocks *blocks) {
+    struct hg_middle *records = reader_bytes(reader, e->offset, e->length);
+    CHECK_EQUAL(e->length, HG_MIDDLE_RECORDS * sizeof *records);
+    for (uint64_t i = 0; i < HG_MIDDLE_RECORDS; i++) {
+        uint64_t r = records[i].record, address = records[i].address;
+        if (!address) continue;
+        CHECK_EQUAL(address >> granule_shift(reader, e),
+                    (e->first >> granule_shift(reader, e)) + i);
+        uint64_t size = take_bits(&r, HG_LEDGER_SIZE_BITS);
+        take_bits(&r, HG_LEDGER_HALF_BITS);
+        uint32_t birth = (uint32_t)take_bits(&r, HG_LEDGER_BIRTH_BITS);
+        append(blocks, (struct live_block){address, size, (uint32_t)r, birth});
+        blocks->middle++;
+    }
+    free(records);
+}
+
 static void read_leaf(const struct reader *reader, const struct hg_extent *e,
                       struct blocks *blocks) {
     uint64_t *records = reader_bytes(reader, e->offset, e->length);
@@ -116,7 +140,7 @@ static void read_leaf(const struct reader *reader, const struct hg_extent *e,
         uint64_t size = take_bits(&r, HG_LEDGER_SIZE_BITS);
         uint64_t half = take_bits(&r, HG_LEDGER_HALF_BITS);
         uint32_t birth = (uint32_t)take_bits(&r, HG_LEDGER_BIRTH_BITS);
-        uint64_t address = e->first + (2 * i + half) * (1ul << (reader->header.granule_shift - 1));
+        uint64_t address = e->first + (2 * i + half) * (1ul << (granule_shift(reader, e) - 1));
         append(blocks, (struct live_block){address, size, (uint32_t)r, birth});
     }
     free(records);
@@ -145,6 +169,7 @@ struct blocks reader_blocks(const struct reader *reader) {
     for (size_t i = 0; i < reader->count; i++) {
         const struct hg_extent *e = &reader->extents[i];
         if (e->kind == HG_KIND_LEDGER) read_leaf(reader, e, &blocks);
+        if (e->kind == HG_KIND_MIDDLE) read_middle(reader, e, &blocks);
         if (e->kind == HG_KIND_LARGE) read_segment(reader, e, &blocks);
     }
     if (blocks.count) qsort(blocks.list, blocks.count, sizeof *blocks.list, by_address);

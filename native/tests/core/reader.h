@@ -30,7 +30,7 @@ struct table_copy {
 struct table_copy reader_table(const struct reader *reader, enum hg_kind kind, uint32_t owner,
                                uint32_t record_size);
 
-/* Live blocks of LEDGER and LARGE, by address. */
+/* Live blocks of LEDGER, MIDDLE and LARGE, by address. */
 struct live_block {
     uint64_t address; /* in LEDGER: of the half granule it starts in */
     uint64_t size;
@@ -40,7 +40,8 @@ struct live_block {
 struct blocks {
     struct live_block *list;
     size_t count;
-    size_t large; /* of these, in LARGE */
+    size_t middle; /* of these, in MIDDLE */
+    size_t large;  /* in LARGE */
 };
 struct blocks reader_blocks(const struct reader *reader);
 

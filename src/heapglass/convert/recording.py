@@ -13,21 +13,25 @@ from heapglass.convert.buckets import I64, Buckets
 from heapglass.convert.call_tree import CallTree
 from heapglass.errors import RecordingError
 from heapglass.model import (
+    GreatestRss,
     HeapSource,
     Losses,
     Mode,
     Process,
     ProcessState,
     SiteTable,
+    Stack,
     Thread,
     Totals,
 )
 from heapglass.recording import schema
 from heapglass.recording.columns import Records, dtype_of
 from heapglass.recording.layout import Layout
+from heapglass.recording.older import PointBefore6
 from heapglass.recording.writer import Value, Writer, pack
 
 _WITHOUT_USABLE_PEAK = 2  # version of the format
+_DEEPEST = 65535  # that a site can say its stack is
 _EPOCH = 1  # of the peak: all lines say what they had then
 _STATES = {
     ProcessState.EXITED: schema.STATE_EXITED,
@@ -87,11 +91,11 @@ class _Conversion:
         sites = _table(schema.Site, site_count)
         for site, first_ns in zip(self._sites.id.tolist(), self._sites.first_seen_ns, strict=True):
             stack = self._source.stack(site)
-            sites[site] = (self._tree.add(site, stack), len(stack.frames), first_ns)
+            _put_site(sites, site, self._tree.add(site, stack), stack, first_ns)
         for row, site in enumerate(self._annotated.id.tolist()):
             stack = self._source.stack(site)
             first_ns = self._annotated.first_seen_ns[row]
-            sites[site] = (self._tree.add_annotated(site, stack), len(stack.frames), first_ns)
+            _put_site(sites, site, self._tree.add_annotated(site, stack), stack, first_ns)
         nodes = _table(schema.Node, len(self._tree.nodes))
         for number, node in enumerate(self._tree.nodes):
             nodes[number] = (node.address, node.parent, node.site)
@@ -216,7 +220,8 @@ class _Conversion:
 
     def _add_timeline(self) -> None:
         timeline = self._source.timeline()
-        points = _table(schema.Point, len(timeline))
+        is_old = self._source.totals.usable_peak_bytes is None
+        points = _table(PointBefore6 if is_old else schema.Point, len(timeline))
         points["time"] = timeline.time_ns
         for name in _POINT_COLUMNS:
             points[name] = getattr(timeline, name)
@@ -302,6 +307,22 @@ _COUNTED = (
 )
 
 
+def _put_site(sites: Records, site: int, node: int, stack: Stack, first_ns: int) -> None:
+    row = sites[site]
+    row["node"], row["first_seen"] = node, first_ns
+    row["depth"] = min(len(stack.frames), _DEEPEST)
+
+
+def _greatest_rss(greatest: GreatestRss | None) -> dict[str, Value]:
+    if greatest is None:
+        return {}
+    return {
+        "greatest_rss": greatest.bytes,
+        "greatest_rss_ours": greatest.ours,
+        "unknown_rss": greatest.at_most if greatest.at_most > greatest.bytes else 0,
+    }
+
+
 def _process_fields(process: Process) -> dict[str, Value]:
     """`host` is never this one's name: no process here is to be taken for the recorded one."""
     return {
@@ -316,6 +337,9 @@ def _process_fields(process: Process) -> dict[str, Value]:
         "executable": os.fsencode(process.executable)[:511],
         "working_directory": os.fsencode(process.working_directory)[:511],
         "host": os.fsencode(process.host or "?")[:63],
+        "libc": os.fsencode(process.libc)[:31],
+        "allocator_name": os.fsencode(process.allocator)[:31],
+        **_greatest_rss(process.greatest_rss),
         **_command_line(process.argv),
     }
 

@@ -7,6 +7,7 @@ everything else is a small dataclass.
 from heapglass.model.finding import Finding, Severity
 from heapglass.model.process import (
     ChangeReason,
+    GreatestRss,
     LiveUnit,
     Loss,
     Losses,
@@ -45,6 +46,7 @@ __all__ = [
     "Finding",
     "Frame",
     "FrameAddress",
+    "GreatestRss",
     "HeapSource",
     "Histogram",
     "HistoryFill",

@@ -17,6 +17,15 @@ class ProcessState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class GreatestRss:
+    """The most memory that was ever resident, all kinds of it, as the kernel counts it."""
+
+    bytes: int
+    ours: int  # of them, the recorder's own; the rest is the program's
+    at_most: int  # more than `bytes` where it may have been more, unseen
+
+
+@dataclass(frozen=True, slots=True)
 class Process:
     pid: int
     parent_pid: int
@@ -32,6 +41,9 @@ class Process:
     duration_ns: int  # until its end, or until now while it runs
     is_forked: bool
     session: int
+    libc: str = ""  # with its version; "": not known
+    allocator: str = ""  # what it is, where Recorder has its file; "": not known
+    greatest_rss: GreatestRss | None = None  # None: not known
 
 
 class LiveUnit(StrEnum):

@@ -7,6 +7,7 @@ overtaken twice would see a mixture; it notices by the arena's generation and re
 from __future__ import annotations
 
 from heapglass.recording import schema
+from heapglass.recording.older import PointBefore6, point_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,15 +35,16 @@ def read_arena(image: Image, kind: int) -> bytes:
     return entries
 
 
-def last_point(image: Image) -> schema.Point | None:
+def last_point(image: Image) -> schema.Point | PointBefore6 | None:
     """The end of the timeline, without reading all of it."""
+    layout = point_of(image.header)
     found = arena_in_use(image, schema.KIND_TIMELINE)
-    if found is None or found[1].used < schema.Point.SIZE:
+    if found is None or found[1].used < layout.SIZE:
         return None
     offset, arena = found
-    end = arena.used // schema.Point.SIZE * schema.Point.SIZE
-    start = offset + schema.Arena.SIZE + end - schema.Point.SIZE
-    return schema.Point(image.file.read(start, schema.Point.SIZE))
+    end = arena.used // layout.SIZE * layout.SIZE
+    start = offset + schema.Arena.SIZE + end - layout.SIZE
+    return layout(image.file.read(start, layout.SIZE))
 
 
 def arena_in_use(image: Image, kind: int) -> tuple[int, schema.Arena] | None:

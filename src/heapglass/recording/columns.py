@@ -38,7 +38,8 @@ def dtype_of(layout: type[Layout]) -> np.dtype[np.void]:
 
 def _format(field: Field) -> str | tuple[str, int] | np.dtype[np.void]:
     if field.nested:
-        return dtype_of(field.nested)
+        nested = dtype_of(field.nested)
+        return nested if field.count == 1 else np.dtype((nested, field.count))
     code = _CODES[field.code]
     return (code, field.count) if isinstance(field, Numbers | Bytes) else code
 

@@ -20,7 +20,7 @@ from heapglass.recording.packed import LONGEST_RUN, ImageFile
 from heapglass.recording.process import duration, standing
 
 # Each refers to later ones only.
-_BLOCKS = (schema.KIND_LEDGER, schema.KIND_LARGE)
+_BLOCKS = (schema.KIND_LEDGER, schema.KIND_MIDDLE, schema.KIND_LARGE)
 _COUNTS = (
     schema.KIND_COUNTERS,
     schema.KIND_SAMPLES,

@@ -67,12 +67,14 @@ def _check_space(file: RecordingFile, header: schema.Header, size: int) -> None:
         )
 
 
+GRANULE_SHIFTS = range(3, 13)
+
 # What a correct target can have written there.
 _RANGES = {
     "state": range(schema.STATE_EXEC + 1),
     "ladder": range(len(schema.LADDERS)),
     "ladder_reason": range(len(schema.REASONS)),
-    "granule_shift": range(3, 13),
+    "granule_shift": GRANULE_SHIFTS,
     "mode": range(schema.MODE_PAUSED + 1),
     "sites": range(schema.MAX_SITES + 1),
     "timeline_arena": range(2),

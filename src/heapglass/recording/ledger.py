@@ -1,4 +1,4 @@
-"""The ledger: every live block, from the shadow of the heap and from the table of large ones."""
+"""The ledger: every live block, from the shadows of the heap and from the table of large ones."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from heapglass.recording import schema
 from heapglass.recording.columns import signed, view
+from heapglass.recording.header import GRANULE_SHIFTS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from heapglass.recording.image import Image
 
 _LEAF_BYTES = schema.LEDGER_RECORDS * 8
+_MIDDLE_BYTES = schema.MIDDLE_RECORDS * schema.Middle.SIZE
 _ADDRESS_END = 1 << 47  # blocks above are in LARGE
 _BIRTHS = 1 << schema.LEDGER_BIRTH_BITS
 _BIRTH_SHIFT = schema.LEDGER_SIZE_BITS + schema.LEDGER_HALF_BITS
@@ -32,11 +34,11 @@ class Blocks:
 
 
 def read_blocks(image: Image) -> Blocks:
-    """In order of address. A block that moved between the two tables while they were read is
+    """In order of address. A block that moved between two of the tables while they were read is
     there once, as it was born last."""
-    small, large = _small(image), read_large(image)
+    tables = _small(image), read_middle(image), read_large(image)
     both = [
-        np.concatenate([getattr(small, name), getattr(large, name)])
+        np.concatenate([getattr(table, name) for table in tables])
         for name in ("address", "size", "site", "birth")
     ]
     address, birth = both[0], both[3]
@@ -46,23 +48,51 @@ def read_blocks(image: Image) -> Blocks:
 
 
 def _small(image: Image) -> Blocks:
-    shift = image.header.granule_shift
-    reach = schema.LEDGER_RECORDS << shift
     words, addresses = [np.empty(0, np.uint64)], [np.empty(0, np.uint64)]
     for extent in image.extents(schema.KIND_LEDGER):
-        first = extent.first
-        if extent.length != _LEAF_BYTES or first % reach or first > _ADDRESS_END - reach:
-            raise image.file.damaged("an extent of the ledger has an odd size or start")
-        leaf = np.frombuffer(image.file.read(extent.offset, _LEAF_BYTES), "<u8")
+        shift = _granule_shift(image, extent)
+        leaf = np.frombuffer(_read_leaf(image, extent, _LEAF_BYTES, shift), "<u8")
         taken = np.flatnonzero(leaf)
+        half = (leaf[taken] >> np.uint64(schema.LEDGER_SIZE_BITS) & np.uint64(1)).astype(np.int64)
         words.append(leaf[taken])
-        addresses.append((first + (taken << shift)).astype(np.uint64))
-    word = np.concatenate(words)
-    half = word >> np.uint64(schema.LEDGER_SIZE_BITS) & np.uint64(1)
+        addresses.append((extent.first + (2 * taken + half << shift - 1)).astype(np.uint64))
+    return _unpack(np.concatenate(addresses), np.concatenate(words))
+
+
+def read_middle(image: Image) -> Blocks:
+    tables = [view(b"", schema.Middle)]
+    for extent in image.extents(schema.KIND_MIDDLE):
+        shift = _granule_shift(image, extent)
+        leaf = view(_read_leaf(image, extent, _MIDDLE_BYTES, shift), schema.Middle)
+        taken = np.flatnonzero(leaf["address"])
+        # While a leaf is read another block may take a record over.
+        is_whole = leaf["record"][taken] > 0
+        tables.append(leaf[taken[is_whole]])
+        if np.any(leaf["address"][taken] >> np.uint64(shift) != (extent.first >> shift) + taken):
+            raise image.file.damaged("a block in it is not where its address belongs")
+    blocks = np.concatenate(tables)
+    return _unpack(blocks["address"].copy(), blocks["record"].copy())
+
+
+def _granule_shift(image: Image, extent: schema.Extent) -> int:
+    shift = extent.owner // schema.LEAF_GRANULE or image.header.granule_shift
+    if shift not in GRANULE_SHIFTS:
+        raise image.file.damaged(f"a leaf of the ledger has granules of 2^{shift} bytes")
+    return shift
+
+
+def _read_leaf(image: Image, extent: schema.Extent, size: int, shift: int) -> bytes:
+    record = schema.Middle.SIZE if extent.kind == schema.KIND_MIDDLE else 8
+    reach = size // record << shift
+    if extent.length != size or extent.first % reach or extent.first > _ADDRESS_END - reach:
+        raise image.file.damaged("an extent of the ledger has an odd size or start")
+    return image.file.read(extent.offset, size)
+
+
+def _unpack(address: NDArray[np.uint64], word: NDArray[np.uint64]) -> Blocks:
     birth = word >> np.uint64(_BIRTH_SHIFT) & np.uint64(_BIRTHS - 1)
     site = word >> np.uint64(_BIRTH_SHIFT + schema.LEDGER_BIRTH_BITS)
     size = word & np.uint64((1 << schema.LEDGER_SIZE_BITS) - 1)
-    address = np.concatenate(addresses) + (half << np.uint64(shift) >> np.uint64(1))
     return Blocks(address, signed(size), signed(site), signed(birth))
 
 

@@ -19,9 +19,10 @@ from heapglass.recording.image import Image
 from heapglass.recording.ledger import birth_ns, read_blocks
 from heapglass.recording.marks import name_marks, read_mark_records
 from heapglass.recording.modules import ModuleTable, read_module_records
+from heapglass.recording.older import snapshot_of
 from heapglass.recording.process import is_there
 from heapglass.recording.rounding import Rounding
-from heapglass.recording.snapshots import accumulate
+from heapglass.recording.snapshots import accumulate, split
 from heapglass.recording.stacks import Stacks, read_site_records
 from heapglass.recording.timeline import read_timeline
 from heapglass.recording.workings import read_workings
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
 
 # Lines read while the peak moved on are of two peaks; then they are read again, so many times.
 _PEAK_TRIES = 2
+# Of extents, and NONE; those that the format has beside them are filled by nobody yet.
+KINDS_READ = frozenset(range(schema.KIND_MIDDLE + 1))
 
 
 class Recording:
@@ -78,7 +81,8 @@ class Recording:
 
     @property
     def notes(self) -> Sequence[str]:
-        return self._file.about.notes() if self._file.about else ()
+        about = self._file.about.notes() if self._file.about else ()
+        return (*about, *self._skipped())
 
     @property
     def process(self) -> Process:
@@ -165,11 +169,20 @@ class Recording:
 
     def snapshots(self) -> Iterator[Snapshot]:
         arena = read_arena(self._image(), schema.KIND_SNAPSHOTS)
-        may_be_sampled = self._image().header.flags & schema.FLAG_USABLE
+        header = self._image().header
+        may_be_sampled = header.flags & schema.FLAG_USABLE
         whole = self.sites() if may_be_sampled else None
         estimated = whole if whole is not None and whole.samples.any() else None
-        rounding = Rounding(self._image().header.start_wall_ns)
-        yield from accumulate(self._file, arena, self._read_stacks(), rounding, estimated)
+        rounding = Rounding(header.start_wall_ns)
+        entries = split(self._file, arena, snapshot_of(header))
+        yield from accumulate(self._file, entries, self._read_stacks(), rounding, estimated)
+
+    def _skipped(self) -> Sequence[str]:
+        unknown = sorted(self._image().directory.kinds - KINDS_READ)
+        if not unknown:
+            return ()
+        kinds = f"kind{'s' * (len(unknown) > 1)} {', '.join(map(str, unknown))}"
+        return (f"Skipped parts of the recording that this heapglass does not read ({kinds}).",)
 
     def _image(self) -> Image:
         """The recording as it stands now. Whoever follows a reference from one table into another

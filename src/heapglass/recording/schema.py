@@ -10,7 +10,7 @@ from __future__ import annotations
 from heapglass.recording.layout import Bytes, Layout, Nested, Number, Numbers
 
 MAGIC = 0x0A736C6770616568
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 
 PAGE = 4096
 STEP = 65536
@@ -87,6 +87,21 @@ KIND_SAMPLES = 13
 KIND_MODES = 14
 KIND_MARKS = 15
 KIND_OUTCOMES = 16
+KIND_MIDDLE = 17
+KIND_MAPPINGS = 18
+KIND_CONTROL = 19
+KIND_SCOPES = 20
+KIND_SCOPE_SITES = 21
+KIND_CODES = 22
+KIND_LINES = 23
+KIND_ATTACHMENTS = 24
+LEAF_GRANULE = 256
+
+DOMAIN_HEAP = 0
+DOMAIN_MAPPING = 1
+DOMAIN_PYTHON = 2
+DOMAIN_DEVICE = 3
+DOMAIN_SLOTS = 4
 
 MODULES = 65536
 MODULE_MAIN = 1
@@ -101,6 +116,9 @@ PSEUDO_OTHER = 5
 PSEUDO_END = 4096
 PSEUDO_SAMPLED = 64
 PSEUDO_ANNOTATED = 128
+NODE_CODE = 0xFFFE
+NODE_CODE_SHIFT = 48
+NODE_OFFSET_BITS = 24
 SAMPLE_SHIFT_LEAST = 8
 SAMPLE_SHIFT_MOST = 30
 BLOCK_FRACTION = 1024
@@ -115,7 +133,18 @@ LEDGER_SITE_BITS = 22
 LEDGER_RECORDS = 32768
 MAX_SITES = 1 << LEDGER_SITE_BITS
 
+MIDDLE_SHIFT = 10
+MIDDLE_LEAST = 1 << MIDDLE_SHIFT
+MIDDLE_RECORDS = 4096
+
 LARGE_ANNOTATED = 1 << 63
+
+MAPPING_MMAP = 1
+MAPPING_BRK = 2
+MAPPING_SHM = 3
+MAPPING_STACK = 4
+MAPPING_ARENA = 5
+MAPPING_OURS = 6
 
 TICK_SHIFT = 20
 BIRTH_MANTISSA_BITS = 21
@@ -135,6 +164,20 @@ CHANGE_OVER = 3
 CHANGE_WITHIN = 4
 MODE_CHANGES = 2048
 MARKS = 65536
+
+SNAPSHOT_TIME = 1
+SNAPSHOT_GROWTH = 2
+SNAPSHOT_REQUEST = 3
+SNAPSHOT_MARK = 4
+SNAPSHOT_LIMIT = 5
+SNAPSHOT_END = 6
+
+REQUEST_SNAPSHOT = 1
+REQUEST_MARK = 2
+CONTROL_DONE = 1
+CONTROL_REFUSED = 2
+
+RUNTIME_PYTHON = 1
 
 
 def _u8() -> Number:
@@ -194,9 +237,18 @@ class Node(Layout):
     site = _u32()
 
 
+class DomainTotals(Layout):
+    live_bytes = _u64()
+    live_blocks = _u64()
+    peak_bytes = _u64()
+    peak_ns = _u64()
+
+
 class Site(Layout):
     node = _u32()
-    depth = _u32()
+    depth = _u16()
+    domain = _u8()
+    reserved = _u8()
     first_seen = _u64()
 
 
@@ -244,6 +296,11 @@ class Histogram(Layout):
     bucket = Numbers("Q", BUCKETS)
 
 
+class Middle(Layout):
+    address = _u64()
+    record = _u64()
+
+
 class Large(Layout):
     address = _u64()
     size = _u64()
@@ -273,6 +330,15 @@ class ThreadRecord(Layout):
     reserved = Numbers("Q", 18)
 
 
+class Mapping(Layout):
+    start = _u64()
+    end = _u64()
+    site = _u32()
+    birth = _u32()
+    kind = _u32()
+    tid = _u32()
+
+
 class Point(Layout):
     time = _u64()
     live_bytes = _u64()
@@ -281,7 +347,15 @@ class Point(Layout):
     bytes_allocated = _u64()
     peak_bytes = _u64()
     usable_bytes = _u64()
-    reserved = _u64()
+    frees = _u64()
+    mapped_bytes = _u64()
+    python_bytes = _u64()
+    rss_bytes = _u64()
+    page_faults = _u64()
+    cpu_ns = _u64()
+    threads = _u32()
+    reserved = _u32()
+    spare = Numbers("Q", 2)
 
 
 class Arena(Layout):
@@ -297,6 +371,8 @@ class Snapshot(Layout):
     length = _u32()
     sites = _u32()
     totals = Nested(Point)
+    reason = _u32()
+    mark = _u32()
 
 
 class ModeChange(Layout):
@@ -312,6 +388,53 @@ class Mark(Layout):
     time = _u64()
     name = _u32()
     tid = _u32()
+
+
+class Control(Layout):
+    sequence = _u64()
+    mode = _u32()
+    requests = _u32()
+    sample_bytes = _u64()
+    mark = Bytes(64)
+    reserved = Numbers("Q", 4)
+
+
+class Scope(Layout):
+    name = _u32()
+    parent = _u32()
+    tid = _u32()
+    reserved = _u32()
+    begin = _u64()
+    end = _u64()
+
+
+class ScopeSite(Layout):
+    scope = _u32()
+    site = _u32()
+    allocations = _u64()
+    bytes_allocated = _u64()
+    peak_bytes = _u64()
+    live_bytes = _u64()
+    live_blocks = _u64()
+
+
+class ForeignCode(Layout):
+    runtime = _u32()
+    name = _u32()
+    file = _u32()
+    first_line = _u32()
+    lines = _u64()
+    lines_length = _u32()
+    generation = _u32()
+
+
+class Attachment(Layout):
+    begin = _u64()
+    end = _u64()
+    bytes_before = _u64()
+    blocks_before = _u64()
+    frees_before = _u64()
+    reserved = Numbers("Q", 3)
 
 
 class Header(Layout):
@@ -384,13 +507,29 @@ class Header(Layout):
     marks = _u32()
     reserved3 = _u32()
     output_losses = _u64()
+    libc = Bytes(32)
+    allocator_name = Bytes(32)
+    greatest_rss = _u64()
+    greatest_rss_ours = _u64()
+    unknown_rss = _u64()
+    control_sequence = _u64()
+    control_ns = _u64()
+    control_result = _u32()
+    mappings = _u32()
+    scopes = _u32()
+    scope_sites = _u32()
+    codes = _u32()
+    attachments = _u32()
+    lines_used = _u64()
+    domains = Nested(DomainTotals, DOMAIN_SLOTS)
 
 
 # What a header of each version has at least; what it lacks reads as zero.
 HEADER_SIZES = {
     1: Header.FIELDS["mode"].offset,
     2: Header.FIELDS["marks"].offset,
-    3: Header.SIZE,
-    4: Header.SIZE,
-    5: Header.SIZE,
+    3: Header.FIELDS["libc"].offset,
+    4: Header.FIELDS["libc"].offset,
+    5: Header.FIELDS["libc"].offset,
+    6: Header.SIZE,
 }

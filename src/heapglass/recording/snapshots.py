@@ -14,12 +14,14 @@ from heapglass.model import Snapshot, SnapshotErrors
 from heapglass.recording import schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
     from heapglass.model import SiteTable
     from heapglass.recording.file import RecordingFile
+    from heapglass.recording.older import Entry, Head
+    from heapglass.recording.older import Snapshot as Layout
     from heapglass.recording.rounding import Rounding
     from heapglass.recording.stacks import Stacks
 
@@ -30,19 +32,19 @@ _LONGEST_VARINT = 10
 
 def accumulate(
     file: RecordingFile,
-    arena: bytes,
+    entries: Iterable[Entry],
     stacks: Stacks,
     rounding: Rounding,
     whole: SiteTable | None,
 ) -> Iterator[Snapshot]:
-    """Every snapshot as a full table, rows by the ids that sites are shown under. `whole` are the
-    sites since, where some of them are estimates."""
+    """Every snapshot as a full table, rows by the ids that sites are shown under. `entries` are
+    split()'s. `whole` are the sites since, where some of them are estimates."""
     canonical = stacks.canonical
     one = np.array([schema.BLOCK_FRACTION, 1, schema.BLOCK_FRACTION, 1])
     values = np.zeros((len(canonical), _COLUMNS), np.int64)
     is_known = np.zeros(len(canonical), bool)
     time = 0
-    for head, deltas in _entries(file, arena):
+    for head, deltas in entries:
         time = max(time, head.time)  # see timeline.py
         site, change = _decode(file, head, deltas)
         if np.any(site >= len(canonical)) or not np.all(canonical[site]):
@@ -84,11 +86,11 @@ def _errors(
         yield np.where(is_there, error[row] * np.sqrt(share), 0.0)
 
 
-def _entries(file: RecordingFile, arena: bytes) -> Iterator[tuple[schema.Snapshot, bytes]]:
+def split(file: RecordingFile, arena: bytes, layout: Layout) -> Iterator[Entry]:
     at = 0
-    while at + schema.Snapshot.SIZE <= len(arena):
-        head = schema.Snapshot(arena, at)
-        start = at + schema.Snapshot.SIZE
+    while at + layout.SIZE <= len(arena):
+        head = layout(arena, at)
+        start = at + layout.SIZE
         if head.length > len(arena) - start:
             raise file.damaged("a snapshot in it is longer than its arena")
         yield head, arena[start : start + head.length]
@@ -98,7 +100,7 @@ def _entries(file: RecordingFile, arena: bytes) -> Iterator[tuple[schema.Snapsho
 
 
 def _decode(
-    file: RecordingFile, head: schema.Snapshot, deltas: bytes
+    file: RecordingFile, head: Head, deltas: bytes
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Site ids and changes, one row per delta."""
     numbers = _varints(file, deltas)

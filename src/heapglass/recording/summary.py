@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from heapglass.model import (
     ChangeReason,
+    GreatestRss,
     LiveUnit,
     Loss,
     Losses,
@@ -52,6 +53,19 @@ def process(image: Image) -> Process:
         duration_ns=duration(image, state),
         is_forked=bool(header.flags & schema.FLAG_FORKED),
         session=header.session,
+        libc=text(header.libc),
+        allocator=text(header.allocator_name),
+        greatest_rss=_greatest_rss(header),
+    )
+
+
+def _greatest_rss(header: schema.Header) -> GreatestRss | None:
+    if not header.greatest_rss:
+        return None
+    return GreatestRss(
+        bytes=header.greatest_rss,
+        ours=min(header.greatest_rss_ours, header.greatest_rss),
+        at_most=max(header.greatest_rss, header.unknown_rss),
     )
 
 

@@ -10,13 +10,14 @@ from heapglass.model import Timeline
 from heapglass.recording import schema
 from heapglass.recording.arenas import read_arena
 from heapglass.recording.columns import signed, view
+from heapglass.recording.older import point_of
 
 if TYPE_CHECKING:
     from heapglass.recording.image import Image
 
 
 def read_timeline(image: Image) -> Timeline:
-    points = view(read_arena(image, schema.KIND_TIMELINE), schema.Point)
+    points = view(read_arena(image, schema.KIND_TIMELINE), point_of(image.header))
     time = signed(points["time"])
     if np.any(time < 0):
         raise image.file.damaged("its timeline has a time beyond all times")

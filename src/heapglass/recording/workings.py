@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from heapglass.model import HistoryFill, RecordingPlace, TableFill, ThreadWork, Workings
 from heapglass.recording import schema
 from heapglass.recording.arenas import arena_in_use
-from heapglass.recording.ledger import read_large
+from heapglass.recording.ledger import read_large, read_middle
 from heapglass.recording.mounts import file_system_of
 from heapglass.recording.process import text
 from heapglass.recording.threads import Sums, read_threads
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # What each is called, and the size of a record; 0 where they differ.
 _TABLES = {
     schema.KIND_LEDGER: ("ledger", 8),
+    schema.KIND_MIDDLE: ("middle blocks", schema.Middle.SIZE),
     schema.KIND_COUNTERS: ("counters", schema.Counters.SIZE),
     schema.KIND_NODES: ("call tree", schema.Node.SIZE),
     schema.KIND_SITES: ("sites", schema.Site.SIZE),
@@ -70,9 +71,10 @@ def _tables(image: Image) -> tuple[TableFill, ...]:
 def _counts(image: Image) -> dict[int, int]:
     """Records in use, where that can be told without reading all of them."""
     header = image.header
-    large = len(read_large(image).address)
+    large, middle = len(read_large(image).address), len(read_middle(image).address)
     return {
-        schema.KIND_LEDGER: max(0, Sums(image).live_blocks - large),
+        schema.KIND_LEDGER: max(0, Sums(image).live_blocks - large - middle),
+        schema.KIND_MIDDLE: middle,
         schema.KIND_LARGE: large,
         schema.KIND_NODES: header.nodes,
         schema.KIND_SITES: header.sites,

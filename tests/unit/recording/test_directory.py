@@ -163,6 +163,14 @@ def test_extents_to_skip(path: Path, writer: Writer, kind: int) -> None:
     assert _live_bytes(writer.write(path)) == 100
 
 
+def test_kinds_that_are_not_read_are_said_once(path: Path, writer: Writer) -> None:
+    for kind in (999, 1000, 999):
+        writer.add_extent(kind, b"anything")
+    with open_recording(writer.write(path)) as recording:
+        (note,) = recording.notes
+        assert "kinds 999, 1000" in note
+
+
 def test_an_entry_that_is_not_complete(path: Path, writer: Writer) -> None:
     writer.entries.append({"kind": 0, "offset": 1 << 60, "length": 1 << 60, "first": 1 << 60})
     assert _live_bytes(writer.write(path)) == 100

@@ -36,7 +36,8 @@ def _rows(layout: type[Layout]) -> list[tuple[int, str, str]]:
     rows = []
     for name, field in layout.FIELDS.items():
         if field.nested:
-            kind = _c_name(field.nested) + ("" if field.count else "[]")
+            counts = {0: "[]", 1: ""}
+            kind = _c_name(field.nested) + counts.get(field.count, f"[{field.count}]")
         else:
             kind = _TYPES[field.code]
             kind += f"[{field.count}]" if isinstance(field, Bytes | Numbers) else ""
