@@ -210,7 +210,7 @@ static bool open_named(struct hg_sink *sink) {
     if (hg_naming_claim(g_options.log, hg_lifecycle_identity(), first, path, take_name, &error) >=
         0)
         return hg_sink_own(sink, g_opened, path);
-    HG_SAY("cannot write the log to ", path, " (errno ", hg_text_decimal(number, (uint64_t)-error),
+    HG_SAY("cannot write the log to ", path, " (", hg_text_error(number, error),
            "); there will be none");
     return false;
 }

@@ -119,8 +119,7 @@ static bool create_from(const char *template, const struct hg_identity *who,
 static void say_elsewhere(const char *wanted, int error, const char *path) {
     char number[24];
     if (g_options.quiet) return;
-    HG_SAY("cannot create ", wanted, " (errno ", hg_text_decimal(number, (uint64_t)-error),
-           "); recording to ", path);
+    HG_SAY("cannot create ", wanted, " (", hg_text_error(number, error), "); recording to ", path);
 }
 
 bool hg_naming_create(const struct hg_identity *who, char path[HG_PATH_BYTES]) {
@@ -143,7 +142,7 @@ bool hg_naming_create(const struct hg_identity *who, char path[HG_PATH_BYTES]) {
         return true;
     }
     char number[24];
-    HG_SAY("cannot create ", wanted, " (errno ", hg_text_decimal(number, (uint64_t)-error),
+    HG_SAY("cannot create ", wanted, " (", hg_text_error(number, error),
            ") nor a file in $TMPDIR; this process is not recorded");
     return false;
 }

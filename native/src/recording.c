@@ -84,6 +84,7 @@ static struct hg_header *map_largest(int fd, uint64_t *capacity, int *error) {
 /* Reserve what every recording needs of the first step; where the kernel cannot do that through a mapping, the whole file. */
 static int reserve_start(int fd, struct hg_header *header, uint64_t *capacity) {
     int error = hg_sys_populate(header, START_BYTES);
+    if (error == -14 /* EFAULT */) return -28; /* ENOSPC, by the name that all know */
     if (error != -22 /* EINVAL */) return error;
     if (*capacity > CAPACITY_UP_FRONT) *capacity = CAPACITY_UP_FRONT;
     g_file.up_front = true;

@@ -214,8 +214,8 @@ static bool claim_file(void) {
                                     take_file, &error);
     char number[24];
     if (taken < 0) {
-        HG_SAY("cannot create ", g_report.path, " (errno ",
-               hg_text_decimal(number, (uint64_t)-error), "); there will be no reports");
+        HG_SAY("cannot create ", g_report.path, " (", hg_text_error(number, error),
+               "); there will be no reports");
     }
     return taken >= 0;
 }

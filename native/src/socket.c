@@ -249,8 +249,8 @@ static void say(void) {
     bool is_too_long = g_socket.error == -36; /* ENAMETOOLONG */
     if (!g_socket.error) return;
     HG_SAY("cannot listen on ", hg_socket_file_path(), " (",
-           is_too_long ? "a socket's name has 107 bytes at most" : "errno ",
-           is_too_long ? "" : hg_text_decimal(number, (uint64_t)-g_socket.error),
+           is_too_long ? "a socket's name has 107 bytes at most"
+                       : hg_text_error(number, g_socket.error),
            "); there will be no socket");
 }
 

@@ -1,5 +1,7 @@
 #include "text.h"
 
+#include <errno.h>
+
 void hg_text_put(struct hg_text *text, const char *more) {
     for (; *more; more++) hg_text_char(text, *more);
 }
@@ -36,6 +38,43 @@ const char *hg_text_find(const char *hay, const char *needle) {
         if (!*n) return hay;
     }
     return NULL;
+}
+
+const char *hg_text_error(char buffer[24], int error) {
+    switch (-error) {
+    case EPERM: return "not permitted";
+    case ENOENT: return "no such file or directory";
+    case EIO: return "input or output error";
+    case ENXIO: return "nobody reads it";
+    case EBADF: return "not open for this";
+    case ENOMEM: return "no memory left";
+    case EACCES: return "permission denied";
+    case EBUSY: return "in use";
+    case EEXIST: return "it exists already";
+    case ENODEV: return "files there cannot be mapped";
+    case ENOTDIR: return "not a directory";
+    case EISDIR: return "a directory";
+    case EINVAL: return "not possible there";
+    case ENFILE:
+    case EMFILE: return "too many open files";
+    case ETXTBSY: return "a program that runs";
+    case EFBIG: return "larger than files may be";
+    case ENOSPC: return "no space left";
+    case EROFS: return "read-only file system";
+    case EPIPE: return "its reader is gone";
+    case ENAMETOOLONG: return "name too long";
+    case ELOOP: return "a symbolic link, or too many of them";
+    case EOPNOTSUPP: return "not supported there";
+    case EADDRINUSE: return "address in use";
+    case ETIMEDOUT: return "no answer in time";
+    case EDQUOT: return "disk quota used up";
+    case ESTALE: return "gone from the file server";
+    }
+    struct hg_text text = {buffer, 24, 0};
+    hg_text_put(&text, "error ");
+    hg_text_number(&text, (uint64_t)-error);
+    hg_text_end(&text);
+    return buffer;
 }
 
 void hg_text_copy(char *to, size_t size, const char *from) {

@@ -16,8 +16,9 @@ static void complain(struct hg_text_file *file, const char *what, int error) {
     hg_add_shared(&g_header->output_losses, 1);
     if (file->has_complained) return;
     file->has_complained = true;
-    HG_SAY("cannot ", what, " ", file->path, " (errno ",
-           hg_text_decimal(number, (uint64_t)(error < 0 ? -error : 0)), "); it is left out");
+    HG_SAY("cannot ", what, " ", file->path, " (",
+           error < 0 ? hg_text_error(number, error) : "not all of it was taken",
+           "); it is left out");
 }
 
 /* What `take` below took, on its way to who asked for it: processes start, and end, once at a time. */

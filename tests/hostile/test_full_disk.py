@@ -34,14 +34,16 @@ EXT4 = (
 DISKS = {"tmpfs": TMPFS, **({"ext4": EXT4} if os.geteuid() == 0 else {})}
 
 
-def on_small_disk(bench: Bench, mount: str, blocks: int) -> tuple[Outcome, tuple[HeapSource, ...]]:
+def on_small_disk(
+    bench: Bench, mount: str, blocks: int, **settings: str
+) -> tuple[Outcome, tuple[HeapSource, ...]]:
     directory = bench.fresh("small")
     script = ON_SMALL_DISK.format(mount=mount)
     prefix = ["unshare", "--map-root-user", "--mount", "sh", "-c", script, "sh", str(directory)]
     if os.geteuid() == 0:
         prefix.remove("--map-root-user")
     argv = program("many_blocks").argv((str(blocks),))
-    outcome = run(argv, directory, replace(under_heapglass(), prefix=prefix))
+    outcome = run(argv, directory, replace(under_heapglass(**settings), prefix=prefix))
     return outcome, opened(directory)
 
 
@@ -61,6 +63,18 @@ def test_a_disk_large_enough_loses_nothing(bench: Bench) -> None:
     _, [source] = on_small_disk(bench, TMPFS.format(size="200M"), BLOCKS)
     assert source.totals.allocations == BLOCKS
     assert source.losses.items == ()
+
+
+@pytest.mark.parametrize("disk", DISKS)
+def test_a_disk_without_room_for_a_recording_is_said_to_be_full(bench: Bench, disk: str) -> None:
+    """By that name: the kernel has another one for pages that it cannot reserve."""
+    mount = DISKS[disk].format(size={"tmpfs": "4k", "ext4": "300k"}[disk])
+    fill = f'{mount}; cat /dev/zero >"$disk/rest" 2>/dev/null || true'
+    said = {"HEAPGLASS_QUIET": "0", "TMPDIR": str(bench.fresh("elsewhere"))}
+    outcome, _ = on_small_disk(bench, fill, BLOCKS, **said)
+    assert (outcome.status, outcome.stdout) == (0, f"{BLOCKS}\n".encode())
+    [line] = outcome.stderr.decode().splitlines()
+    assert "(no space left); recording to " in line
 
 
 @pytest.mark.parametrize("budget", ["4M", "6M", "12M"])

@@ -129,8 +129,8 @@ def test_variables_of_the_user_hold_where_no_option_is_given(cli: Cli) -> None:
     ("options", "words"),
     [
         (("--log-fd", "99"), "descriptor 99 (HEAPGLASS_LOG_FD) is not open for writing"),
-        (("--snapshot-log", "/nowhere/x"), "cannot create /nowhere/x (errno 2)"),
-        (("--leaks-to", "/nowhere/x"), "cannot create /nowhere/x (errno 2)"),
+        (("--snapshot-log", "/nowhere/x"), "cannot create /nowhere/x (no such file or directory)"),
+        (("--leaks-to", "/nowhere/x"), "cannot create /nowhere/x (no such file or directory)"),
     ],
 )
 def test_an_output_that_is_lost_is_told_with_its_name_and_the_reason(

@@ -129,7 +129,7 @@ static void directory_refuses(void) {
     snprintf(wanted, sizeof wanted, "%s/some program.4711.heapglass", elsewhere);
     CHECK_TEXT(g_path, wanted);
     snprintf(line, sizeof line,
-             "heapglass: cannot create %s/no/such/4711.heapglass (errno 2); recording to %s\n",
+             "heapglass: cannot create %s/no/such/4711.heapglass (no such file or directory); recording to %s\n",
              g_start, wanted);
     CHECK_TEXT(said, line);
     g_options.quiet = true;
@@ -145,7 +145,7 @@ static void nowhere_to_write(void) {
     const char *said = create("no/such/file");
     CHECK(!g_created);
     snprintf(line, sizeof line,
-             "heapglass: cannot create %s/no/such/file (errno 2) nor a file in $TMPDIR; this "
+             "heapglass: cannot create %s/no/such/file (no such file or directory) nor a file in $TMPDIR; this "
              "process is not recorded\n",
              g_start);
     CHECK_TEXT(said, line);
@@ -160,7 +160,7 @@ static void name_too_long(void) {
     template[sizeof template - 1] = 0;
     const char *said = create(template);
     CHECK(g_created);
-    CHECK(strstr(said, "(errno 36); recording to ") != NULL);
+    CHECK(strstr(said, "(name too long); recording to ") != NULL);
     unsetenv("TMPDIR");
 }
 

@@ -233,7 +233,7 @@ static void fill_a_tmpfs(void *argument) {
     char second[700];
     snprintf(second, sizeof second, "%s.2", path);
     CHECK_EQUAL(hg_recording_create(second, &error), HG_CREATE_FAILED);
-    CHECK(error < 0);
+    CHECK_EQUAL(error, -ENOSPC);
     CHECK(access(second, F_OK) != 0);
 }
 

@@ -76,6 +76,13 @@ static void copies(void) {
     CHECK_TEXT(buffer, "1234567");
 }
 
+static void errors(void) {
+    char buffer[24];
+    CHECK_TEXT(hg_text_error(buffer, -28), "no space left");
+    CHECK_TEXT(hg_text_error(buffer, -2), "no such file or directory");
+    CHECK_TEXT(hg_text_error(buffer, -4095), "error 4095");
+}
+
 int main(void) {
     RUN(fits);
     RUN(is_cut);
@@ -83,5 +90,6 @@ int main(void) {
     RUN(endings);
     RUN(finds);
     RUN(copies);
+    RUN(errors);
     return 0;
 }
