@@ -1,5 +1,5 @@
 /* exec and _exit: the ways out of a program that run no exit handler. They only leave a note in
- * the recording; the call itself goes on to the next function of its name, libc's or another preloaded
+ * the recording, and cut it to what is used; the call itself goes on to the next function of its name, libc's or another preloaded
  * library's. */
 #define _GNU_SOURCE
 #include <dlfcn.h>

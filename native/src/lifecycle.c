@@ -414,10 +414,12 @@ void hg_lifecycle_execing(void) {
     hg_log_flush();
     hg_store(&g_header->end_ns, hg_clock_now());
     hg_store_release(&g_header->state, HG_STATE_EXEC);
+    hg_recording_cut();
 }
 
 void hg_lifecycle_exec_failed(void) {
     if (!hg_lifecycle_is_recording() || hg_sys_pid() != g_header->pid) return;
+    hg_recording_uncut();
     hg_store(&g_header->end_ns, 0);
     hg_store_release(&g_header->state, HG_STATE_RUNNING);
     hg_outputs_return();
@@ -435,7 +437,7 @@ extern int __cxa_at_quick_exit(void (*)(void *), void *) __attribute__((weak));
 /* With what status nobody is told: the recording stays one that nobody saw the end of. */
 static void leave_quickly(void *unused) {
     (void)unused;
-    finish();
+    if (finish()) hg_recording_cut();
 }
 
 /* Runs before the program's own constructors as a rule, but never needs to: hooks start everything

@@ -62,6 +62,7 @@ static uint64_t first_size(uint64_t capacity) {
 /* Make the file that long. A program may have given up the right to set a file's length (xz does before
  * its first allocation); a byte written at the end needs only that to write. */
 static int lengthen(int fd, uint64_t size) {
+    if (g_file.up_front) return hg_sys_allocate_fd(fd, size);
     int error = hg_sys_truncate_fd(fd, size);
     if (error != -13 /* EACCES */) return error;
     long written = hg_sys_write_at(fd, "", 1, size - 1);
@@ -194,26 +195,36 @@ static int open_again(void) {
     return -2; /* ENOENT: another file has its name now */
 }
 
+static void publish_size(uint64_t size) {
+    hg_store(&g_header->capacity, size);
+    if (g_file.up_front) hg_store(&g_header->file_reserved_bytes, size);
+}
+
 /* Only ever called by the thread that is resizing, so the file never shrinks meanwhile. */
-static bool grow_locked(uint64_t steps) {
-    uint64_t seen = hg_load(&g_file.space), used = (uint32_t)seen, size = seen >> 32;
-    if (used + steps <= size) return true; /* another thread was quicker */
-    uint64_t wanted = size * GROWTH > used + steps ? size * GROWTH : used + steps;
-    if (wanted > hg_load(&g_file.limit)) wanted = hg_load(&g_file.limit);
-    if (used + steps > wanted || hg_sys_limit(RLIMIT_FSIZE) < wanted * HG_STEP) return false;
+static bool grow_to(uint64_t wanted) {
+    uint64_t seen = hg_load(&g_file.space);
+    if (hg_sys_limit(RLIMIT_FSIZE) < wanted * HG_STEP) return false;
     int fd = open_again();
     if (fd < 0) return false;
     bool grown = lengthen(fd, wanted * HG_STEP) >= 0;
     hg_sys_close(fd);
     while (grown && !hg_swap(&g_file.space, &seen, wanted << 32 | (uint32_t)seen)) continue;
-    if (grown) hg_store(&g_header->capacity, wanted * HG_STEP);
+    if (grown) publish_size(wanted * HG_STEP);
     return grown;
+}
+
+static bool grow_locked(uint64_t steps) {
+    uint64_t seen = hg_load(&g_file.space), used = (uint32_t)seen, size = seen >> 32;
+    if (used + steps <= size) return true; /* another thread was quicker */
+    uint64_t wanted = size * GROWTH > used + steps ? size * GROWTH : used + steps;
+    if (wanted > hg_load(&g_file.limit)) wanted = hg_load(&g_file.limit);
+    return used + steps <= wanted && grow_to(wanted);
 }
 
 enum growth { GROWN, BUSY, CANNOT };
 
 static enum growth grow(uint64_t steps) {
-    if (g_file.up_front || hg_load(&g_header->ladder) != HG_LADDER_RECORDING) return CANNOT;
+    if (hg_load(&g_header->ladder) != HG_LADDER_RECORDING) return CANNOT;
     uint64_t signals = hg_sys_block_signals();
     enum growth growth = BUSY;
     if (try_resizing()) {
@@ -226,7 +237,7 @@ static enum growth grow(uint64_t steps) {
 
 static enum hg_reason why_full(uint64_t steps) {
     uint64_t used = (uint32_t)hg_load(&g_file.space);
-    bool is_mapped = !g_file.up_front && used + steps <= hg_load(&g_file.limit);
+    bool is_mapped = used + steps <= hg_load(&g_file.limit);
     return is_mapped ? HG_REASON_CANNOT_GROW : HG_REASON_BUDGET;
 }
 
@@ -439,7 +450,7 @@ static void cut_open(int fd, uint64_t steps) {
         if (cut >= seen >> 32) return;
     } while (!hg_swap(&g_file.space, &seen, cut << 32 | (uint32_t)seen));
     hg_sys_truncate_fd(fd, cut * HG_STEP);
-    hg_store(&g_header->capacity, cut * HG_STEP);
+    publish_size(cut * HG_STEP);
 }
 
 static void cut_locked(uint64_t steps) {
@@ -450,9 +461,22 @@ static void cut_locked(uint64_t steps) {
 }
 
 void hg_recording_cut(void) {
-    if (g_file.up_front || !try_resizing()) return;
-    cut_locked(0);
-    hg_store_release(&g_file.resizing, 0);
+    uint64_t signals = hg_sys_block_signals();
+    if (try_resizing()) {
+        cut_locked(0);
+        hg_store_release(&g_file.resizing, 0);
+    }
+    hg_sys_restore_signals(signals);
+}
+
+void hg_recording_uncut(void) {
+    uint64_t signals = hg_sys_block_signals();
+    if (try_resizing()) {
+        uint64_t limit = hg_load(&g_file.limit), wanted = first_size(limit * HG_STEP) / HG_STEP;
+        if (wanted > hg_load(&g_file.space) >> 32) grow_to(wanted);
+        hg_store_release(&g_file.resizing, 0);
+    }
+    hg_sys_restore_signals(signals);
 }
 
 /* Nothing is ever mapped again where the mapping ends now. */

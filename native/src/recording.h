@@ -50,6 +50,9 @@ const char *hg_recording_string(uint32_t offset);
 /* Cut the file to what is used plus room for a few more extents. Safe while other threads go on:
  * no extent can be taken beyond the cut, and the file can grow again. */
 void hg_recording_cut(void);
+/* After a cut, because the process goes on: make the file as large again as it was at first. Later the
+ * program may no longer find it. */
+void hg_recording_uncut(void);
 /* The program limits what it may map to so many bytes: keep to a small part of that, from now on. */
 void hg_recording_shrink(uint64_t limit);
 

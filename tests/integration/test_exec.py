@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -46,6 +47,7 @@ def test_a_chain_of_execs_is_a_chain_of_recordings(bench: Bench) -> None:
     assert states == [ProcessState.EXEC] * 9 + [ProcessState.EXITED]
     for recording in recordings:
         assert contradictions(recording) == []
+        assert Path(recording.name).stat().st_size < 64 << 20
 
 
 def test_another_library_may_see_each_exec(bench: Bench) -> None:
@@ -71,3 +73,12 @@ def test_the_recording_goes_on(bench: Bench, how: str) -> None:
     assert allocated(recording) == {"site_parent": 4, "site_started": 2}
     assert recording.process.state is ProcessState.EXITED
     assert contradictions(recording) == []
+
+
+def test_exec_after_exec_fails_while_a_thread_goes_on(bench: Bench) -> None:
+    """Each cuts the recording to what is used, and makes it as large as it was."""
+    run = bench.compare(SPAWN.argv(("exec_fails_often",)))
+    counts = allocated(run.recording)
+    assert (counts["site_parent"], counts["site_started"]) == (4, 400_000)
+    assert run.recording.losses.items == ()
+    assert contradictions(run.recording) == []

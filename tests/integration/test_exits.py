@@ -56,7 +56,8 @@ def test_outputs_are_whole_after_a_quick_exit(bench: Bench) -> None:
     assert not Path(socket).exists()
 
 
-def test_a_recording_is_cut_to_what_it_uses(bench: Bench) -> None:
-    recording = bench.compare(program("exits").argv(("return",))).recording
+@pytest.mark.parametrize("how", ["return", "last_thread", "_exit", "_Exit", "quick_exit"])
+def test_a_recording_is_cut_to_what_it_uses(bench: Bench, how: str) -> None:
+    recording = bench.compare(program("exits").argv((how,))).recording
     assert Path(recording.name).stat().st_size < 64 << 20
     assert os.stat(recording.name).st_blocks * 512 <= recording.recorder.file_bytes + (64 << 10)

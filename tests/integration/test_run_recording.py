@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import Cli, bare, only
+from harness.programs import program
 from heapglass.recording import open_recording
 from heapglass.recording.glance import glance
 
@@ -38,6 +39,17 @@ def test_recording_of_a_killed_program_is_cut_to_its_size(cli: Cli) -> None:
     cli("run", "-o", "killed", "sh", "-c", "kill -9 $$")
     path = cli.directory / "killed"
     assert path.stat().st_size == glance(path).header.used
+
+
+def test_recordings_of_all_that_ended_are_cut(cli: Cli) -> None:
+    """Of children, too, which were killed, replaced, or locked in so that they could not do it."""
+    confined = shlex.join(program("confined").argv(("prctl", "madvise", "500")))
+    deeds = f"(exec ls >/dev/null); bash -c 'kill -9 $$'; {confined}; kill -9 $$"
+    cli("run", "bash", "-c", deeds)
+    found = [glance(path) for path in cli.recordings()]
+    states = [each.state for each in found]
+    assert {"exec", "killed", "exited", "signaled"} <= set(states)
+    assert [os.stat(each.path).st_size for each in found] == [each.header.used for each in found]
 
 
 def test_numbers_of_the_last_lines_are_the_recordings(cli: Cli) -> None:

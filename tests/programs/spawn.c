@@ -5,9 +5,11 @@
  * case: popen
  * case: exec
  * case: exec_fails
+ * case: exec_fails_often
  * case: vfork_allocates
  */
 #include <fcntl.h>
+#include <pthread.h>
 #include <spawn.h>
 #include <sys/wait.h>
 
@@ -100,6 +102,21 @@ static void fail_to_exec(char **argv) {
     site_started(2);
 }
 
+static void *keep_starting(void *blocks) {
+    site_started(*(int *)blocks);
+    return NULL;
+}
+
+/* While another thread allocates, and needs ever more room for what it does. */
+static void fail_often(char **argv) {
+    int blocks = 200000;
+    pthread_t thread;
+    MUST(pthread_create(&thread, NULL, keep_starting, &blocks) == 0);
+    for (int i = 0; i < 300; i++) MUST(execv("/nowhere/to/be/found", argv) < 0);
+    MUST(pthread_join(thread, NULL) == 0);
+    site_started(blocks);
+}
+
 /* A child that borrows our memory and allocates in it, which no standard allows but some do. */
 static void allocate_in_vfork(void) {
     pid_t pid = vfork();
@@ -126,6 +143,7 @@ int main(int argc, char **argv) {
     if (!strcmp(how, "system")) say("system gave %#x", system(command));
     if (!strcmp(how, "popen")) by_popen(command);
     if (!strcmp(how, "exec_fails")) fail_to_exec(started);
+    if (!strcmp(how, "exec_fails_often")) fail_often(started);
     if (!strcmp(how, "vfork_allocates")) allocate_in_vfork();
     if (!strcmp(how, "exec")) {
         int left = argc > 2 ? atoi(argv[2]) : 9;

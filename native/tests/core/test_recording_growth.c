@@ -140,6 +140,26 @@ static void cut_to_what_is_used(void) {
     CHECK_EQUAL(g_header->capacity, again);
 }
 
+/* What exec does to it, and what is left to it when that fails: all that it had, though it may not be found
+ * any more. */
+static void is_as_large_again(void) {
+    char moved[600];
+    begin_recording();
+    uint64_t before = g_header->capacity;
+    hg_recording_cut();
+    CHECK(g_header->capacity < before);
+    hg_recording_uncut();
+    CHECK_EQUAL(g_header->capacity, before);
+    CHECK_EQUAL(size_of(recording_path()), before);
+    hg_recording_uncut(); /* with nothing to do */
+    CHECK_EQUAL(g_header->capacity, before);
+    snprintf(moved, sizeof moved, "%s.moved", recording_path());
+    CHECK_EQUAL(rename(recording_path(), moved), 0);
+    check_cannot_grow();
+    CHECK_EQUAL(g_header->capacity, before);
+    CHECK_EQUAL(unlink(moved), 0);
+}
+
 /* Somebody else's file of the same name must not be touched. */
 static void cuts_only_its_own_file(void) {
     begin_recording();
@@ -204,6 +224,7 @@ int main(void) {
     if (!UNDER_TSAN) RUN(cannot_grow_past_a_limit);
     RUN(threads_make_it_grow);
     RUN(cut_to_what_is_used);
+    RUN(is_as_large_again);
     RUN(cuts_only_its_own_file);
     RUN(cut_while_threads_go_on);
     return 0;

@@ -114,11 +114,19 @@ static void create_on_an_old_kernel(void *argument) {
     CHECK_EQUAL(stat(recording_path(), &file), 0);
     CHECK((uint64_t)file.st_blocks * 512 >= g_header->capacity); /* there already */
     CHECK_EQUAL(g_header->file_reserved_bytes, g_header->capacity);
+    hg_recording_cut();
+    CHECK(g_header->capacity < 4 << 20);
+    CHECK_EQUAL(stat(recording_path(), &file), 0);
+    CHECK_EQUAL(file.st_size, g_header->capacity);
+    CHECK_EQUAL(g_header->file_reserved_bytes, g_header->capacity);
     for (void *e; (e = hg_recording_extent(HG_KIND_NODES, 0, 0, HG_STEP));) {
         CHECK(hg_recording_reserve(e, HG_STEP));
         memset(e, 1, HG_STEP);
     }
+    CHECK_EQUAL(g_header->capacity, 4 << 20);
     CHECK_EQUAL(g_header->used, g_header->capacity);
+    CHECK_EQUAL(stat(recording_path(), &file), 0);
+    CHECK((uint64_t)file.st_blocks * 512 >= g_header->capacity);
     CHECK_EQUAL(unlink(recording_path()), 0);
 }
 
