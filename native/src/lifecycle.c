@@ -132,9 +132,10 @@ static void fill_header(void) {
 
 /* Which mappings a core takes along; see core(5). */
 #define FILTER_FILE "/proc/self/coredump_filter"
+#define FILTER_PRIVATE 1u
 #define FILTER_SHARED_FILES 8u
 
-/* Let cores of this process take the recording along, which is a shared mapping of a file. */
+/* Let cores of this process take the recording along: a shared mapping of a file, or memory. */
 static void take_tables_into_cores(void) {
     char text[32];
     long length = read_file(FILTER_FILE, text, sizeof text);
@@ -142,8 +143,9 @@ static void take_tables_into_cores(void) {
     for (long i = 0; i < length && text[i] > ' '; i++) {
         filter = filter << 4 | (uint32_t)(text[i] <= '9' ? text[i] - '0' : text[i] - 'a' + 10);
     }
-    if (!length || filter & FILTER_SHARED_FILES) return;
-    filter |= FILTER_SHARED_FILES;
+    uint32_t wanted = g_options.in_memory ? FILTER_PRIVATE : FILTER_SHARED_FILES;
+    if (!length || filter & wanted) return;
+    filter |= wanted;
     char hex[] = "0x00000000";
     for (size_t i = sizeof hex - 2; i >= 2; i--, filter >>= 4) {
         hex[i] = "0123456789abcdef"[filter & 15];
@@ -176,7 +178,7 @@ static bool start_recording(void) {
     /* From here on a kill leaves a recording, if an empty one. */
     hg_store_release(&g_header->magic, HG_MAGIC);
     if (!start_tables()) {
-        hg_recording_abandon(g_path);
+        hg_recording_abandon();
         HG_SAY("not enough memory or disk space to start; this process is not recorded");
         return false;
     }

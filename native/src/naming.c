@@ -1,4 +1,7 @@
+#define _GNU_SOURCE
 #include "naming.h"
+
+#include <fcntl.h>
 
 #include "options.h"
 #include "say.h"
@@ -86,6 +89,52 @@ static void put_absolute(struct hg_text *text, const char *template) {
     if (*g_directory) hg_text_char(text, '/');
 }
 
+#define PROC_MAGIC 0x9fa0
+#define SYSFS_MAGIC 0x62656572
+
+static bool is_below(const char *path, const char *directory) {
+    while (*directory && *path == *directory) path++, directory++;
+    return !*directory && (!*path || *path == '/');
+}
+
+static bool is_kernels(const char *path) {
+    bool is_in_dev = is_below(path, "/dev") && !is_below(path, "/dev/shm");
+    return is_in_dev || is_below(path, "/proc") || is_below(path, "/sys");
+}
+
+/* Open the directory that `path` names a file in. */
+static int open_directory(char *path) {
+    char *name = path + (base_name(path) - path), first = *name;
+    *name = 0;
+    int fd = hg_sys_open(path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    *name = first;
+    return fd;
+}
+
+/* Whether a file at `path` would be one among the kernel's, whatever ways lead there; where there is no /proc
+ * to tell, as it is written. */
+static bool is_among_kernels(char *path) {
+    char link[40], start[16]; /* of the directory's true path: enough to know it by */
+    struct hg_text text = {link, sizeof link, 0};
+    int fd = open_directory(path);
+    if (fd < 0) return is_kernels(path);
+    hg_text_put(&text, "/proc/self/fd/");
+    hg_text_number(&text, (uint64_t)fd);
+    hg_text_end(&text);
+    long length = hg_sys_readlink(link, start, sizeof start - 1);
+    long kind = hg_sys_file_system(fd);
+    hg_sys_close(fd);
+    start[length > 0 ? length : 0] = 0;
+    return kind == PROC_MAGIC || kind == SYSFS_MAGIC || is_kernels(*start == '/' ? start : path);
+}
+
+/* Devices and pipes that are there are for those outputs that take them. */
+static bool is_no_place(char *path) {
+    struct stat stat;
+    if (!is_among_kernels(path)) return false;
+    return hg_sys_stat(path, &stat) < 0 || (!S_ISCHR(stat.st_mode) && !S_ISFIFO(stat.st_mode));
+}
+
 int32_t hg_naming_claim(const char *template, const struct hg_identity *who, uint32_t first,
                         char path[HG_PATH_BYTES], enum hg_create (*take)(const char *, int *),
                         int *error) {
@@ -94,6 +143,10 @@ int32_t hg_naming_claim(const char *template, const struct hg_identity *who, uin
         put_absolute(&text, template);
         name_attempt(&text, template, who, attempt);
         hg_text_end(&text);
+        if (is_no_place(path)) {
+            *error = HG_NO_PLACE_FOR_FILES;
+            return -1;
+        }
         switch (take(path, error)) {
         case HG_CREATED: return (int32_t)attempt;
         case HG_CREATE_FAILED: return -1;
@@ -122,10 +175,28 @@ static void say_elsewhere(const char *wanted, int error, const char *path) {
     HG_SAY("cannot create ", wanted, " (", hg_text_error(number, error), "); recording to ", path);
 }
 
+static bool refuse_place(void) {
+    char none[24];
+    HG_SAY("HEAPGLASS_OUT=", g_options.output, ": ", hg_text_error(none, HG_NO_PLACE_FOR_FILES),
+           "; this process is not recorded (HEAPGLASS_OUT=none gives text outputs alone)");
+    return false;
+}
+
+static bool create_in_memory(void) {
+    int error = 0;
+    char number[24];
+    if (hg_recording_create_in_memory(&error) == HG_CREATED) return true;
+    HG_SAY("no memory for tables (", hg_text_error(number, error),
+           "); this process is not recorded");
+    return false;
+}
+
 bool hg_naming_create(const struct hg_identity *who, char path[HG_PATH_BYTES]) {
+    if (g_options.in_memory) return create_in_memory();
     const char *template = *g_options.output ? g_options.output : DEFAULT_NAME;
     int error = 0, second = 0;
     if (create_from(template, who, path, &error)) return true;
+    if (error == HG_NO_PLACE_FOR_FILES && *g_options.output) return refuse_place();
 
     /* Static: a process starts once at a time, perhaps on a small stack. */
     static char wanted[HG_PATH_BYTES], elsewhere[HG_PATH_BYTES];

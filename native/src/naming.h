@@ -19,13 +19,13 @@ struct hg_identity {
  * before they do anything else. Called as early as possible; the first call counts. */
 void hg_naming_remember_directory(void);
 
-/* Create the recording under the first name that is free, in the directory asked for or, when
+/* Create the recording, in memory if no file is wanted, else under the first name that is free, in the directory asked for or, when
  * that cannot be written, in $TMPDIR or /tmp (with a line on stderr). The absolute path goes to
  * `path`. False, with a line on stderr, when none works. */
 bool hg_naming_create(const struct hg_identity *who, char path[HG_PATH_BYTES]);
 
 /* Try the names that `template` gives, one after the other, until `take` takes one: all of them from
- * the `first`th on. The number of that name, or -1 and an error when `take` failed. */
+ * the `first`th on. No file is made in /dev (but for /dev/shm), /proc or /sys. The number of that name, or -1 and an error when `take` failed. */
 int32_t hg_naming_claim(const char *template, const struct hg_identity *who, uint32_t first,
                         char path[HG_PATH_BYTES], enum hg_create (*take)(const char *, int *),
                         int *error);

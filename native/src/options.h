@@ -7,6 +7,7 @@
 
 struct hg_options {
     char output[4096];       /* template of the recording's name; empty: the default name */
+    bool in_memory;          /* no recording is wanted: the tables lie in memory */
     uint32_t depth;          /* frames kept per stack */
     bool follow;             /* children are recorded too */
     bool quiet;              /* no lines on stderr */

@@ -14,6 +14,11 @@
  * and grows, through its path. That can fail later (chroot, fewer rights), so not too small. */
 #define FIRST_SIZE (UINT64_C(256) << 20)
 #define GROWTH 4u
+/* In memory only what may be touched counts against the program's limits (RLIMIT_DATA, strict overcommit): little,
+ * and it grows by little. */
+#define FIRST_SIZE_IN_MEMORY (UINT64_C(32) << 20)
+#define GROWTH_IN_MEMORY 2u
+#define IN_MEMORY INT32_MAX    /* in place of a descriptor */
 #define WAIT_FOR_GROWTH 10000u /* yields */
 #define CAPACITY_LEAST (UINT64_C(1) << 20)
 /* Kernels before 5.14 cannot reserve through the mapping: this much is reserved up front. */
@@ -32,7 +37,7 @@ static struct {
     uint64_t limit;    /* steps that are mapped: the file may grow that far */
     uint32_t resizing; /* a thread is changing the file's size */
     uint64_t dumped;   /* bytes, from the start, that a core dump may take along */
-    const char *path;
+    const char *path;  /* NULL: it is no file, but memory */
     uint64_t budget;
     uint64_t measure_at; /* bytes reserved at which our other memory is asked for */
     bool full;           /* a reservation failed: none is tried again */
@@ -48,20 +53,24 @@ static uint64_t part_of(uint64_t limit) {
     return limit == UINT64_MAX || limit / 16 > CAPACITY ? CAPACITY : limit / 16;
 }
 
+/* Growing a file past RLIMIT_FSIZE raises SIGXFSZ. */
+static uint64_t largest_size(void) { return g_file.path ? hg_sys_limit(RLIMIT_FSIZE) : UINT64_MAX; }
+
 static uint64_t wanted_capacity(void) {
-    uint64_t capacity = part_of(hg_sys_limit(RLIMIT_AS)), file_size = hg_sys_limit(RLIMIT_FSIZE);
-    /* Growing a file past RLIMIT_FSIZE raises SIGXFSZ. */
-    if (file_size < capacity) capacity = file_size;
+    uint64_t capacity = part_of(hg_sys_limit(RLIMIT_AS)), largest = largest_size();
+    if (largest < capacity) capacity = largest;
     return capacity & ~(uint64_t)(HG_STEP - 1);
 }
 
 static uint64_t first_size(uint64_t capacity) {
-    return capacity < FIRST_SIZE ? capacity : FIRST_SIZE;
+    uint64_t first = g_file.path ? FIRST_SIZE : FIRST_SIZE_IN_MEMORY;
+    return capacity < first ? capacity : first;
 }
 
 /* Make the file that long. A program may have given up the right to set a file's length (xz does before
  * its first allocation); a byte written at the end needs only that to write. */
 static int lengthen(int fd, uint64_t size) {
+    if (fd == IN_MEMORY) return hg_sys_show(g_header, size);
     if (g_file.up_front) return hg_sys_allocate_fd(fd, size);
     int error = hg_sys_truncate_fd(fd, size);
     if (error != -13 /* EACCES */) return error;
@@ -80,6 +89,17 @@ static struct hg_header *map_largest(int fd, uint64_t *capacity, int *error) {
         *error = -12; /* ENOMEM */
     }
     return NULL;
+}
+
+/* Memory in place of the file, as much as can be had. */
+static int map_memory(uint64_t *capacity) {
+    for (; *capacity >= CAPACITY_LEAST; *capacity = *capacity / 2 & ~(uint64_t)(HG_STEP - 1)) {
+        g_header = hg_sys_map_hidden(*capacity, HG_HUGE);
+        if (g_header && lengthen(IN_MEMORY, first_size(*capacity)) >= 0) return 0;
+        if (g_header) hg_sys_unmap(g_header, *capacity);
+    }
+    g_header = NULL;
+    return -12; /* ENOMEM */
 }
 
 /* Reserve what every recording needs of the first step; where the kernel cannot do that through a mapping, the whole file. */
@@ -145,9 +165,24 @@ static bool is_ours(int fd) {
            file.st_ino == g_file.inode;
 }
 
-enum hg_create hg_recording_create(const char *path, int *error) {
+static void start_file(const char *path) {
     g_file.space = 0, g_file.full = false, g_file.up_front = false, g_file.resizing = 0;
     g_file.path = path;
+}
+
+enum hg_create hg_recording_create_in_memory(int *error) {
+    start_file(NULL);
+    uint64_t capacity = wanted_capacity();
+    *error = map_memory(&capacity);
+    if (*error < 0) return HG_CREATE_FAILED;
+    if (start_header(capacity)) return HG_CREATED;
+    *error = -12; /* ENOMEM */
+    hg_recording_abandon();
+    return HG_CREATE_FAILED;
+}
+
+enum hg_create hg_recording_create(const char *path, int *error) {
+    start_file(path);
     int fd = hg_sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) {
         *error = fd;
@@ -163,13 +198,13 @@ enum hg_create hg_recording_create(const char *path, int *error) {
         if (start_header(capacity)) return HG_CREATED;
         *error = -12; /* ENOMEM */
     }
-    hg_recording_abandon(path);
+    hg_recording_abandon();
     return HG_CREATE_FAILED;
 }
 
-void hg_recording_abandon(const char *path) {
+void hg_recording_abandon(void) {
     /* The mapping stays: a thread may still hold an address in it. It is not counted or used. */
-    hg_sys_unlink(path);
+    if (g_file.path) hg_sys_unlink(g_file.path);
     g_header = NULL;
 }
 
@@ -189,6 +224,7 @@ static bool try_resizing(void) {
 }
 
 static int open_again(void) {
+    if (!g_file.path) return IN_MEMORY;
     int fd = hg_sys_open(g_file.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
     if (fd < 0 || is_ours(fd)) return fd;
     hg_sys_close(fd);
@@ -200,14 +236,18 @@ static void publish_size(uint64_t size) {
     if (g_file.up_front) hg_store(&g_header->file_reserved_bytes, size);
 }
 
+static void close_again(int fd) {
+    if (fd != IN_MEMORY) hg_sys_close(fd);
+}
+
 /* Only ever called by the thread that is resizing, so the file never shrinks meanwhile. */
 static bool grow_to(uint64_t wanted) {
     uint64_t seen = hg_load(&g_file.space);
-    if (hg_sys_limit(RLIMIT_FSIZE) < wanted * HG_STEP) return false;
+    if (largest_size() < wanted * HG_STEP) return false;
     int fd = open_again();
     if (fd < 0) return false;
     bool grown = lengthen(fd, wanted * HG_STEP) >= 0;
-    hg_sys_close(fd);
+    close_again(fd);
     while (grown && !hg_swap(&g_file.space, &seen, wanted << 32 | (uint32_t)seen)) continue;
     if (grown) publish_size(wanted * HG_STEP);
     return grown;
@@ -216,7 +256,8 @@ static bool grow_to(uint64_t wanted) {
 static bool grow_locked(uint64_t steps) {
     uint64_t seen = hg_load(&g_file.space), used = (uint32_t)seen, size = seen >> 32;
     if (used + steps <= size) return true; /* another thread was quicker */
-    uint64_t wanted = size * GROWTH > used + steps ? size * GROWTH : used + steps;
+    uint64_t wanted = size * (g_file.path ? GROWTH : GROWTH_IN_MEMORY);
+    if (wanted < used + steps) wanted = used + steps;
     if (wanted > hg_load(&g_file.limit)) wanted = hg_load(&g_file.limit);
     return used + steps <= wanted && grow_to(wanted);
 }
@@ -331,7 +372,7 @@ bool hg_recording_lets(uint64_t bytes) {
     return is_let;
 }
 
-enum reserving { RESERVED, REFUSED, OVER_BUDGET, DISK_FULL, CONFINED };
+enum reserving { RESERVED, REFUSED, OVER_BUDGET, DISK_FULL, NO_MEMORY, CONFINED };
 
 static enum reserving try_reserving(void *memory, size_t size) {
     if (hg_load(&g_file.full)) return REFUSED;
@@ -341,10 +382,12 @@ static enum reserving try_reserving(void *memory, size_t size) {
     uint64_t before = hg_add_shared(&g_header->file_reserved_bytes, length);
     bool within = is_within_budget(before + length);
     int error = within ? hg_sys_populate((void *)start, length) : 0;
+    if (error == -22 /* EINVAL */ && !g_file.path) error = 0; /* memory comes when it is touched */
     if (within && error >= 0) return RESERVED;
     hg_add_shared(&g_header->file_reserved_bytes, -(uint64_t)length);
     if (!within) return OVER_BUDGET;
-    return error == -1 /* EPERM */ ? CONFINED : DISK_FULL;
+    if (error == -1 /* EPERM */) return CONFINED;
+    return g_file.path ? DISK_FULL : NO_MEMORY;
 }
 
 void *hg_recording_take_huge(void) {
@@ -372,13 +415,15 @@ void hg_recording_drop(const void *extent) {
 }
 
 bool hg_recording_reserve(void *memory, size_t size) {
+    static const enum hg_reason reasons[] = {[OVER_BUDGET] = HG_REASON_BUDGET,
+                                             [DISK_FULL] = HG_REASON_DISK_FULL,
+                                             [NO_MEMORY] = HG_REASON_NO_MEMORY,
+                                             [CONFINED] = HG_REASON_CANNOT_GROW};
     enum reserving result = try_reserving(memory, size);
     if (result == RESERVED) return true;
     if (result == REFUSED) return false;
     hg_store(&g_file.full, true);
-    hg_recording_step_down(HG_LADDER_DROPPING, result == DISK_FULL  ? HG_REASON_DISK_FULL
-                                               : result == CONFINED ? HG_REASON_CANNOT_GROW
-                                                                    : HG_REASON_BUDGET);
+    hg_recording_step_down(HG_LADDER_DROPPING, reasons[result]);
     return false;
 }
 
@@ -443,13 +488,15 @@ const char *hg_recording_string(uint32_t offset) {
 /* To so many steps, or as few as can be. No extent can be taken beyond the cut: it is in the word that they
  * are taken from. */
 static void cut_open(int fd, uint64_t steps) {
+    uint8_t *start = (uint8_t *)g_header;
     uint64_t seen = hg_load(&g_file.space), cut;
     do {
         cut = (uint32_t)seen + STEPS_AFTER_CUT;
         if (cut < steps) cut = steps;
         if (cut >= seen >> 32) return;
     } while (!hg_swap(&g_file.space, &seen, cut << 32 | (uint32_t)seen));
-    hg_sys_truncate_fd(fd, cut * HG_STEP);
+    if (fd == IN_MEMORY) hg_sys_hide(start + cut * HG_STEP, ((seen >> 32) - cut) * HG_STEP);
+    else hg_sys_truncate_fd(fd, cut * HG_STEP);
     publish_size(cut * HG_STEP);
 }
 
@@ -457,7 +504,7 @@ static void cut_locked(uint64_t steps) {
     int fd = open_again();
     if (fd < 0) return;
     cut_open(fd, steps);
-    hg_sys_close(fd);
+    close_again(fd);
 }
 
 void hg_recording_cut(void) {
@@ -504,6 +551,7 @@ void hg_recording_leave_to_child(bool is_left) {
 }
 
 void hg_recording_part(void) {
+    if (!g_file.path) return; /* a child gets a copy of memory as it is */
     int fd = open_again();
     if (fd < 0) return;
     hg_sys_copy_of_file(fd, g_header, (hg_load(&g_file.space) >> 32) * HG_STEP);

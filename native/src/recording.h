@@ -1,4 +1,4 @@
-/* The file: its header, its directory, and the space in it.
+/* The file, or where none is wanted memory in its place: its header, its directory, and the space in it.
  *
  * Space goes in two stages. An extent is a range of the file nobody else has, taken by moving one
  * word; it costs nothing. Before a page of it is written for the first time it is reserved, so
@@ -17,8 +17,11 @@ enum hg_create { HG_CREATED, HG_CREATE_EXISTS, HG_CREATE_FAILED };
  * *error is a negative errno. `path` must stay where it is: the file grows through it. */
 enum hg_create hg_recording_create(const char *path, int *error);
 
-/* Unmap and remove a recording whose start failed half-way. */
-void hg_recording_abandon(const char *path);
+/* The same tables in memory of the process's own, and no file anywhere. */
+enum hg_create hg_recording_create_in_memory(int *error);
+
+/* Remove a recording whose start failed half-way. */
+void hg_recording_abandon(void);
 
 /* A new extent, not reserved, listed in the directory; NULL when there is no space. */
 void *hg_recording_extent(enum hg_kind kind, uint32_t owner, uint64_t first, uint64_t length);

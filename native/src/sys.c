@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <sys/vfs.h>
 #include <time.h>
 
 #if defined(__x86_64__)
@@ -207,6 +208,12 @@ int hg_sys_stat(const char *path, struct stat *out) {
 
 int hg_sys_stat_fd(int fd, struct stat *out) { return (int)CALL2(SYS_fstat, fd, out); }
 
+long hg_sys_file_system(int fd) {
+    struct statfs found;
+    long error = CALL2(SYS_fstatfs, fd, &found);
+    return error < 0 ? error : (long)found.f_type;
+}
+
 void hg_sys_write_in_place(int fd) {
     long flags = 0;
     if (CALL3(SYS_ioctl, fd, FS_IOC_GETFLAGS, &flags) < 0) return;
@@ -214,14 +221,43 @@ void hg_sys_write_in_place(int fd) {
     CALL3(SYS_ioctl, fd, FS_IOC_SETFLAGS, &flags);
 }
 
-void *hg_sys_map_file(int fd, uint64_t size, uint64_t alignment) {
+/* Addresses with nothing behind them; 0 when refused. */
+static long take_addresses(uint64_t size, uint64_t alignment) {
     long whole = hg_syscall(SYS_mmap, 0, (long)(size + alignment), PROT_NONE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (is_error(whole)) return NULL;
+    if (is_error(whole)) return 0;
     long start = (long)(((uint64_t)whole + alignment - 1) & ~(alignment - 1));
     long end = whole + (long)(size + alignment);
     if (start > whole) CALL2(SYS_munmap, whole, start - whole);
     if (end > start + (long)size) CALL2(SYS_munmap, start + (long)size, end - start - (long)size);
+    return start;
+}
+
+void *hg_sys_map_hidden(uint64_t size, uint64_t alignment) {
+    long p = take_addresses(size, alignment);
+    if (!p) return NULL;
+    if (CALL3(SYS_madvise, p, size, MADV_DONTFORK) < 0) {
+        CALL2(SYS_munmap, p, size);
+        return NULL;
+    }
+    /* Tables are sparse; huge pages are asked for where they serve. */
+    CALL3(SYS_madvise, p, size, MADV_NOHUGEPAGE);
+    return (void *)p;
+}
+
+int hg_sys_show(void *memory, uint64_t size) {
+    CALL2(SYS_munlock, memory, size); /* see below */
+    return (int)CALL3(SYS_mprotect, memory, size, PROT_READ | PROT_WRITE);
+}
+
+void hg_sys_hide(void *memory, uint64_t size) {
+    CALL3(SYS_madvise, memory, size, MADV_DONTNEED);
+    CALL3(SYS_mprotect, memory, size, PROT_NONE);
+}
+
+void *hg_sys_map_file(int fd, uint64_t size, uint64_t alignment) {
+    long start = take_addresses(size, alignment);
+    if (!start) return NULL;
     long p = hg_syscall(SYS_mmap, start, (long)size, PROT_NONE,
                         MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0);
     /* After mlockall() what is mapped is locked, and all of it filled with pages at once if it may be touched. */

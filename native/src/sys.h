@@ -40,11 +40,18 @@ int hg_sys_allocate_fd(int fd, uint64_t size);
 int hg_sys_unlink(const char *path);
 int hg_sys_stat(const char *path, struct stat *out);
 int hg_sys_stat_fd(int fd, struct stat *out);
+/* The magic number of the file system it is on; see statfs(2). */
+long hg_sys_file_system(int fd);
 /* Ask a copy-on-write file system to write this new file in place. Best effort. */
 void hg_sys_write_in_place(int fd);
 /* Map `size` bytes of a file shared and writable, at an address that is a multiple of `alignment`,
  * not inherited over fork; NULL when refused. */
 void *hg_sys_map_file(int fd, uint64_t size, uint64_t alignment);
+/* In place of that, private memory of which nothing may be touched yet. */
+void *hg_sys_map_hidden(uint64_t size, uint64_t alignment);
+/* Let a part of it be touched, or give the part back. */
+int hg_sys_show(void *memory, uint64_t size);
+void hg_sys_hide(void *memory, uint64_t size);
 /* Make sure stores to this range cannot fail; 0, or a negative errno (EFAULT: no space). */
 /* Whether a core dump may take this range along, if it takes mappings of files at all. */
 void hg_sys_dump(void *memory, size_t size, bool wanted);

@@ -69,6 +69,7 @@ const char *hg_text_error(char buffer[24], int error) {
     case ETIMEDOUT: return "no answer in time";
     case EDQUOT: return "disk quota used up";
     case ESTALE: return "gone from the file server";
+    case -HG_NO_PLACE_FOR_FILES: return "no files are made in /dev, /proc or /sys";
     }
     struct hg_text text = {buffer, 24, 0};
     hg_text_put(&text, "error ");

@@ -27,6 +27,8 @@ bool hg_text_ends(const struct hg_text *text, const char *with);
 const char *hg_text_find(const char *hay, const char *needle);
 /* `value` in decimal, somewhere in `buffer`. */
 const char *hg_text_decimal(char buffer[24], uint64_t value);
+/* Beside the negative errnos: files do not belong there. */
+#define HG_NO_PLACE_FOR_FILES (-4096)
 /* What a negative errno means, in plain words; in `buffer` a number that has none here. */
 const char *hg_text_error(char buffer[24], int error);
 /* Copy what fits, with its NUL. */

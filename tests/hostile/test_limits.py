@@ -12,24 +12,30 @@ from harness.programs import program
 from harness.running import Setting, under_heapglass
 
 SMALL = program("many_blocks").argv(("20000",))
+TABLES = pytest.mark.parametrize("out", ["", "none"], ids=["in a file", "in memory"])
 MIB = 1 << 20
 
 
-def limited(option: str) -> Setting:
+def limited(option: str, out: str = "") -> Setting:
     """Under a limit that is there before anything of ours is."""
-    return replace(under_heapglass(), prefix=["prlimit", option])
+    return replace(under_heapglass(HEAPGLASS_OUT=out), prefix=["prlimit", option])
 
 
+@TABLES
 @pytest.mark.parametrize("mib", [20, 50, 100, 1000, 20_000])
-def test_address_space_limited_from_outside(bench: Bench, mib: int) -> None:
-    bench.compare_program(SMALL, limited(f"--as={mib * MIB}"))
+def test_address_space_limited_from_outside(bench: Bench, mib: int, out: str) -> None:
+    bench.compare_program(SMALL, limited(f"--as={mib * MIB}", out))
 
 
+@TABLES
 @pytest.mark.parametrize("late", [(), ("late",)])
 @pytest.mark.parametrize("mib", [50, 200, 2000])
-def test_address_space_limited_from_inside(bench: Bench, mib: int, late: tuple[str, ...]) -> None:
+def test_address_space_limited_from_inside(
+    bench: Bench, mib: int, late: tuple[str, ...], out: str
+) -> None:
     """Also once there is a recording, with a mapping that is larger than the limit."""
-    bench.compare_program(program("limits").argv(("as", str(mib * MIB), *late)))
+    argv = program("limits").argv(("as", str(mib * MIB), *late))
+    bench.compare_program(argv, under_heapglass(HEAPGLASS_OUT=out))
 
 
 @pytest.mark.parametrize("limit", ["setrlimit(RLIMIT_AS, L)", "prlimit(0, RLIMIT_AS, L)"])
@@ -42,10 +48,12 @@ print(len([bytes(1000) for i in range(20000)]), getrlimit(RLIMIT_AS))"""
     assert recording.totals.allocations > 20000
 
 
+@TABLES
 @pytest.mark.parametrize("when", ["early", "late"])
-def test_locked_memory(bench: Bench, when: str) -> None:
+def test_locked_memory(bench: Bench, when: str, out: str) -> None:
     """The holes of the recording's file are not filled, whether it is there before or after."""
-    bench.compare_program(program("locked").argv((when,)))
+    argv = program("locked").argv((when,))
+    bench.compare_program(argv, under_heapglass(HEAPGLASS_OUT=out))
 
 
 @pytest.mark.parametrize("mib", [100, 500])
@@ -53,9 +61,10 @@ def test_memory_used_up(bench: Bench, mib: int) -> None:
     bench.compare_program(program("exhaust").argv((str(mib * MIB),)))
 
 
+@TABLES
 @pytest.mark.parametrize("data", [30, 300])
-def test_data_limited(bench: Bench, data: int) -> None:
-    bench.compare_program(SMALL, limited(f"--data={data * MIB}"))
+def test_data_limited(bench: Bench, data: int, out: str) -> None:
+    bench.compare_program(SMALL, limited(f"--data={data * MIB}", out))
 
 
 @pytest.mark.parametrize("count", [3, 4, 8])

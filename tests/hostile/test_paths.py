@@ -32,6 +32,70 @@ def test_a_symlink_is_never_followed(bench: Bench, target: str) -> None:
     assert open_recording(fresh).totals.allocations == 3
 
 
+OUTPUTS = ("LEAKS", "LOG", "SNAPSHOT_LOG", "REPORT_TO", "SOCKET")
+OURS = f"heapglass-test-{os.getpid()}"
+
+
+def in_dev() -> list[Path]:
+    return list(Path("/dev").glob(f"{OURS}*")) + list(Path("/dev").glob("*.heapglass"))
+
+
+@pytest.mark.parametrize(
+    "directory",
+    ["/dev", "/dev/./pts/..", "/dev/shm/..", "link", "/proc", "/proc/self", "/sys/kernel"],
+)
+def test_no_file_is_made_among_the_kernels(bench: Bench, directory: str) -> None:
+    """Nor elsewhere in its place: it was named. The program goes on."""
+    where = bench.fresh("dev")
+    (where / "link").symlink_to("/dev")
+    name = f"{directory}/{OURS}"
+    setting = under_heapglass(HEAPGLASS_OUT=name, TMPDIR=str(where))
+    outcome = run(EXITS, where, setting)
+    assert (outcome.status, outcome.stdout) == (2, b"ending by return\n")
+    (line,) = outcome.stderr.decode().splitlines()
+    assert line.startswith(f"heapglass: HEAPGLASS_OUT={name}: no files are made in /dev, /proc or")
+    assert [path.name for path in where.iterdir()] == ["link"]
+    assert in_dev() == []
+
+
+def test_a_device_is_no_name_for_a_recording(bench: Bench) -> None:
+    """Which, being taken, would get the pid, and be a file beside it."""
+    where = bench.fresh("null")
+    outcome = run(EXITS, where, under_heapglass(HEAPGLASS_OUT="/dev/full", TMPDIR=str(where)))
+    assert outcome.status == 2
+    assert b"this process is not recorded (HEAPGLASS_OUT=none" in outcome.stderr
+    assert list(where.iterdir()) == list(Path("/dev").glob("full.*")) == []
+
+
+def test_no_text_output_is_made_there(bench: Bench) -> None:
+    names = {f"HEAPGLASS_{output}": f"/dev/{OURS}" for output in OUTPUTS}
+    setting = under_heapglass(HEAPGLASS_OUT="none", **names)
+    said = run(EXITS, bench.fresh("text"), setting).stderr.decode().splitlines()
+    assert [line.startswith("heapglass: cannot ") for line in said] == [True] * len(OUTPUTS)
+    assert all("(no files are made in /dev, /proc or /sys)" in line for line in said)
+    assert in_dev() == []
+
+
+def test_dev_shm_is_for_files(bench: Bench) -> None:
+    path = Path(f"/dev/shm/{OURS}")
+    try:
+        run(EXITS, bench.fresh("shm"), under_heapglass(HEAPGLASS_OUT=str(path)))
+        assert open_recording(path).totals.allocations == 3
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def test_a_directory_of_the_kernels_is_not_recorded_into(bench: Bench) -> None:
+    """Where nothing was named: as with any directory that cannot be written."""
+    where = bench.fresh("cwd")
+    setting = replace(
+        under_heapglass(TMPDIR=str(where)), prefix=["sh", "-c", 'cd /dev; exec "$@"', "sh"]
+    )
+    assert run(EXITS, where, setting).status == 2
+    assert in_dev() == []
+    assert list(where.glob("exits*.heapglass"))
+
+
 @pytest.mark.parametrize(
     "deed", ["rm -f", "cp --remove-destination /etc/hostname", "ln -sf /etc/passwd"]
 )

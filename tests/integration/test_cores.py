@@ -46,11 +46,17 @@ def compare(cli: Cli, core: Path, truth: Truth) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("tables", ["in the core", "beside it"])
+TABLES = {
+    "in the core": {"HEAPGLASS_CORE": "1"},
+    "in its memory": {"HEAPGLASS_OUT": "none"},
+    "beside it": {},
+}
+
+
+@pytest.mark.parametrize("tables", TABLES)
 @pytest.mark.parametrize("threads", [0, 3])
 def test_gcore(cli: Cli, tmp_path: Path, tables: str, threads: int) -> None:
-    settings = {"HEAPGLASS_CORE": "1"} if tables == "in the core" else {}
-    with waiting(tmp_path, threads, **settings) as running:
+    with waiting(tmp_path, threads, **TABLES[tables]) as running:
         truth = running.truth()
         core = running.gcore()
         if tables == "in the core":
@@ -60,14 +66,14 @@ def test_gcore(cli: Cli, tmp_path: Path, tables: str, threads: int) -> None:
         assert found["caveats"] == [] or "agrees with the heap" in found["caveats"][0]
 
 
-@pytest.mark.parametrize("tables", ["in the core", "beside it"])
+@pytest.mark.parametrize("tables", TABLES)
 def test_a_crash(cli: Cli, tmp_path: Path, tables: str) -> None:
-    settings = {"HEAPGLASS_CORE": "1"} if tables == "in the core" else {}
-    with waiting(tmp_path, **settings) as running:
+    with waiting(tmp_path, **TABLES[tables]) as running:
         truth = running.truth()
         core = running.crash()
     if tables == "in the core":
         running.recording.unlink()
+    assert running.recording.exists() == (tables == "beside it")
     found = compare(cli, core, truth)
     # A process that gdb stopped has not ended yet.
     is_end = kernel_dumps_here()

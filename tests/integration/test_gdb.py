@@ -71,6 +71,18 @@ def test_the_walk_through_the_tutorial(cli: Cli, tmp_path: Path) -> None:
     assert "make_struct19" in shown
 
 
+def test_a_process_without_a_recording(cli: Cli, tmp_path: Path) -> None:
+    """Its core has the tables; of the live process gdb says that there is none, and why."""
+    with waiting(tmp_path, HEAPGLASS_OUT="none") as running:
+        truth = running.truth()
+        said = debug(cli, ["heapglass total"], "-p", str(running.pid))
+        core = running.gcore()
+    assert "this process has no recording, as none was wanted (HEAPGLASS_OUT=none)" in said
+    total = sum(kept.asked for kept in truth.blocks.values())
+    shown = debug(cli, ["heapglass total"], program("cores").path(), core)
+    assert f"{len(truth.blocks)} blocks, {total:#x}" in shown
+
+
 @pytest.mark.parametrize("target", ["live", "core"])
 def test_totals_by_name(tmp_path: Path, target: str) -> None:
     """No extension, no casts."""

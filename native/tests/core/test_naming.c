@@ -129,7 +129,8 @@ static void directory_refuses(void) {
     snprintf(wanted, sizeof wanted, "%s/some program.4711.heapglass", elsewhere);
     CHECK_TEXT(g_path, wanted);
     snprintf(line, sizeof line,
-             "heapglass: cannot create %s/no/such/4711.heapglass (no such file or directory); recording to %s\n",
+             "heapglass: cannot create %s/no/such/4711.heapglass (no such file or directory); "
+             "recording to %s\n",
              g_start, wanted);
     CHECK_TEXT(said, line);
     g_options.quiet = true;
@@ -145,7 +146,8 @@ static void nowhere_to_write(void) {
     const char *said = create("no/such/file");
     CHECK(!g_created);
     snprintf(line, sizeof line,
-             "heapglass: cannot create %s/no/such/file (no such file or directory) nor a file in $TMPDIR; this "
+             "heapglass: cannot create %s/no/such/file (no such file or directory) nor a file in "
+             "$TMPDIR; this "
              "process is not recorded\n",
              g_start);
     CHECK_TEXT(said, line);
@@ -164,6 +166,36 @@ static void name_too_long(void) {
     unsetenv("TMPDIR");
 }
 
+/* Where the kernel keeps its own, whatever leads there, nothing is made; nor elsewhere, for it was named. */
+static void among_the_kernels(void) {
+    static const char *const names[] = {"/dev/%p",  "/dev/shm/../%p",    "devices/x",
+                                        "/proc/x",  "/proc/self/task/x", "/sys/x",
+                                        "/dev/null"};
+    char line[400];
+    CHECK_EQUAL(symlink("/dev", "devices"), 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *said = create(names[i]);
+        CHECK(!g_created);
+        snprintf(line, sizeof line,
+                 "heapglass: HEAPGLASS_OUT=%s: no files are made in /dev, /proc or /sys; this "
+                 "process is "
+                 "not recorded (HEAPGLASS_OUT=none gives text outputs alone)\n",
+                 names[i]);
+        CHECK_TEXT(said, line);
+    }
+    CHECK_TEXT(create("/dev/shm/heapglass-test.%p"), "");
+    CHECK(g_created);
+    CHECK_EQUAL(unlink(g_path), 0);
+}
+
+static void in_memory(void) {
+    g_options.in_memory = true;
+    CHECK_TEXT(create("none"), "");
+    CHECK(g_created);
+    CHECK(access("none", F_OK) != 0);
+    g_options.in_memory = false;
+}
+
 int main(void) {
     reset_options();
     CHECK_EQUAL(chdir(test_directory()), 0);
@@ -180,5 +212,7 @@ int main(void) {
     RUN(directory_refuses);
     RUN(nowhere_to_write);
     RUN(name_too_long);
+    RUN(among_the_kernels);
+    RUN(in_memory);
     return 0;
 }

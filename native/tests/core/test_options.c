@@ -195,6 +195,11 @@ static void output(void) {
     static char setting[6000] = "HEAPGLASS_OUT=";
     CHECK_TEXT(read_with("HEAPGLASS_OUT=/tmp/%e.%p", NULL), "");
     CHECK_TEXT(g_options.output, "/tmp/%e.%p");
+    CHECK(!g_options.in_memory);
+    read_with("HEAPGLASS_OUT=none", NULL);
+    CHECK(g_options.in_memory);
+    read_with("HEAPGLASS_OUT=./none", NULL);
+    CHECK(!g_options.in_memory);
     memset(setting + strlen(setting), 'x', 5000);
     read_with(setting, NULL);
     CHECK_EQUAL(strlen(g_options.output), sizeof g_options.output - 1);

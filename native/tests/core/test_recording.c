@@ -81,7 +81,7 @@ static void abandoned(void) {
     begin_recording();
     uint64_t mapped = g_header->capacity;
     struct hg_header *header = g_header;
-    hg_recording_abandon(recording_path());
+    hg_recording_abandon();
     CHECK(g_header == NULL);
     CHECK(access(recording_path(), F_OK) != 0);
     munmap(header, mapped);

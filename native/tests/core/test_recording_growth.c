@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include "files.h"
 #include "fixture.h"
 #include "reader.h"
+#include "sys.h"
 #include "test.h"
 
 static uint64_t size_of(const char *path) {
@@ -217,6 +219,70 @@ static void cut_while_threads_go_on(void) {
     }
 }
 
+/* ---- in memory ------------------------------------------------------------------------------------- */
+
+static void begin_in_memory(void) {
+    int error = 0;
+    begin_recording(); /* of which nothing is used */
+    CHECK_EQUAL(hg_recording_create_in_memory(&error), HG_CREATED);
+    CHECK((uintptr_t)g_header % HG_HUGE == 0);
+}
+
+static void end_in_memory(void) {
+    CHECK_EQUAL(munmap(g_header, UINT64_C(64) << 30), 0);
+    g_header = NULL;
+    CHECK_EQUAL(unlink(recording_path()), 0);
+}
+
+static bool can_touch(const void *at) { return hg_sys_readable((uintptr_t)at); }
+
+/* What may be touched is what there are extents for, and little more; it comes and goes as with a file. */
+static void memory_grows_and_is_cut(void) {
+    begin_in_memory();
+    uint64_t before = g_header->capacity;
+    CHECK(before <= UINT64_C(64) << 20);
+    for (uint32_t i = 0; i < 3; i++) {
+        use_up();
+        uint8_t *extent = hg_recording_extent(HG_KIND_NODES, 7, i, HG_STEP);
+        CHECK(extent && hg_recording_reserve(extent, HG_PAGE));
+        memset(extent, 1, HG_PAGE);
+    }
+    uint8_t *start = (uint8_t *)g_header;
+    CHECK(g_header->capacity >= 4 * before);
+    CHECK(can_touch(start + g_header->capacity - 8) && !can_touch(start + g_header->capacity));
+    CHECK_EQUAL(g_header->ladder, HG_LADDER_RECORDING);
+    uint64_t grown = g_header->capacity;
+    hg_recording_cut();
+    CHECK(g_header->capacity < grown && g_header->capacity >= g_header->used);
+    CHECK(can_touch(start + g_header->used - 8) && !can_touch(start + g_header->capacity));
+    while (g_header->used < grown) CHECK(hg_recording_extent(HG_KIND_NODES, 7, 9, 16 * HG_STEP));
+    hg_recording_abandon(); /* removes no file */
+    CHECK_EQUAL(access(recording_path(), F_OK), 0);
+    g_header = (struct hg_header *)start;
+    end_in_memory();
+}
+
+/* A limit is the program's: little of it is taken, and where it is met the recording ends, nothing else. */
+static void memory_under_a_limit(void *argument) {
+    (void)argument;
+    set_limit(RLIMIT_DATA, UINT64_C(200) << 20);
+    begin_in_memory();
+    while (hg_recording_extent(HG_KIND_NODES, 0, 0, 64 * HG_STEP)) continue;
+    CHECK_EQUAL(g_header->ladder, HG_LADDER_DROPPING);
+    CHECK_EQUAL(g_header->ladder_reason, HG_REASON_CANNOT_GROW);
+    CHECK(g_header->capacity >= UINT64_C(64) << 20);
+    end_in_memory();
+}
+
+static void memory_is_limited(void) { CHECK_EQUAL(run_process(memory_under_a_limit, NULL), 0); }
+
+static void threads_make_memory_grow(void) {
+    begin_in_memory();
+    run_threads(4, take_much, NULL);
+    CHECK_EQUAL(g_header->ladder, HG_LADDER_RECORDING);
+    end_in_memory();
+}
+
 int main(void) {
     reset_options();
     RUN(grows);
@@ -227,5 +293,8 @@ int main(void) {
     RUN(is_as_large_again);
     RUN(cuts_only_its_own_file);
     RUN(cut_while_threads_go_on);
+    RUN(memory_grows_and_is_cut);
+    if (!SANITIZED) RUN(memory_is_limited);
+    RUN(threads_make_memory_grow);
     return 0;
 }

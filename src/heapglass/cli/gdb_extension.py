@@ -25,6 +25,10 @@ from heapglass.coredump.chunks import Heap, walk_heap  # noqa: E402
 from heapglass.coredump.core_file import CoreFile  # noqa: E402
 from heapglass.coredump.memory import CoreMemory, MissingMemory, Region  # noqa: E402
 from heapglass.errors import HeapglassError  # noqa: E402
+from heapglass.recording.of_process import (  # noqa: E402
+    NO_RECORDING_WANTED,
+    has_tables_in_memory,
+)
 from heapglass.views.core_free import build_free, closing_lines, free_lines  # noqa: E402
 from heapglass.views.hexdump import BYTES_PER_LINE, hexdump  # noqa: E402
 
@@ -112,6 +116,8 @@ def _recording(pid: int) -> str:
             if not found:
                 raise gdb.GdbError(f"the recording of this process, {path}, is not there any more")
             return found
+    if has_tables_in_memory(pid):
+        raise gdb.GdbError(f"this process {NO_RECORDING_WANTED}")
     raise gdb.GdbError("this process does not run under heapglass, or has not allocated yet")
 
 

@@ -28,7 +28,8 @@ it keeps its terminal, input, output and exit code.
 
 options:
   -o, --output FILE      record to FILE (default: %e.%p.heapglass in the current
-                         directory); see "names" below
+                         directory); see "names" below. none: no recording, for
+                         the text outputs alone
   -f, --force            replace FILE if it is a recording
   -q, --quiet            print nothing but errors
       --depth N          keep at most N frames of a stack, 1 to 4096

@@ -13,8 +13,10 @@ from heapglass.coredump import open_core
 from heapglass.coredump.core_file import is_core
 from heapglass.coredump.tables import recording_of
 from heapglass.errors import RecordingError, UsageError
+from heapglass.launch.naming import NO_RECORDING
 from heapglass.model import Frame, FrameAddress, HeapSource
 from heapglass.recording import open_recording
+from heapglass.recording.of_process import find_recording
 from heapglass.symbols.debuginfod import ALLOWED
 from heapglass.symbols.naming import names_of
 from heapglass.views.naming import Resolver
@@ -60,9 +62,23 @@ def check_name(argument: str) -> None:
     """UsageError when there can be no such file, and something else was meant."""
     if not argument:
         raise UsageError("the name of the file to read is empty")
+    if not os.path.exists(argument):
+        _check_absence(argument)
     path, separator, _ = argument.rpartition("@")
     if separator and os.path.isfile(path) and not os.path.exists(argument):
         raise UsageError(f"this command looks at all of {path}, and takes no @MOMENT")
+
+
+def _check_absence(argument: str) -> None:
+    """What words mean that name no file."""
+    if argument == NO_RECORDING:
+        raise UsageError(
+            "'none' stands for no recording (HEAPGLASS_OUT=none): there is nothing to read but the"
+            " text outputs, and cores of the process"
+        )
+    if argument.isdecimal() and os.path.exists(f"/proc/{argument}"):
+        path = find_recording(int(argument))
+        raise UsageError(f"{argument} is a process, whose recording is {path}: name that")
 
 
 def open_source(argument: str, recording: str | None = None) -> Opened:

@@ -2,13 +2,15 @@
 
 A core leaves shared mappings of files out unless told otherwise (core(5), HEAPGLASS_CORE), so as a
 rule they are in the recording; the note of mapped files says where that was. It may have been
-brought along with the core: then it lies beside it.
+brought along with the core: then it lies beside it. Where no recording was wanted the tables are
+memory of the process's own, and in the core.
 """
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from itertools import chain
 
 from heapglass.coredump.core_file import CoreFile
 from heapglass.coredump.memory import CoreMemory, MissingMemory
@@ -16,11 +18,12 @@ from heapglass.errors import CoreError, RecordingError
 from heapglass.recording import schema
 from heapglass.recording.file import RecordingFile
 from heapglass.recording.header import read_header
+from heapglass.recording.of_process import TABLES_ALIGNMENT
 from heapglass.recording.packed import open_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _MAGIC = schema.MAGIC.to_bytes(8, "little")
 _DELETED = " (deleted)"
@@ -83,6 +86,9 @@ def find_tables(core: CoreFile, memory: CoreMemory, recording: str | None) -> Ta
         for place in (path, os.path.join(os.path.dirname(core.path), os.path.basename(path))):
             if _is_recording_of(place, core.pid):
                 return Tables(RecordingFile(place), place)
+    in_memory = _in_memory(core, memory)
+    if in_memory is not None:
+        return Tables(in_memory, "")
     raise _nothing(core, named)
 
 
@@ -93,11 +99,27 @@ def recording_of(path: str) -> str:
 
 
 def _dumped(core: CoreFile, memory: CoreMemory) -> DumpedTables | None:
-    """The tables in the core, if they are there and whole."""
-    for mapping in core.files:
-        if mapping.offset or not _starts_with_magic(memory, mapping.start):
+    """The tables of a file that is in the core, if they are there and whole."""
+    starts = (mapping.start for mapping in core.files if not mapping.offset)
+    return _first_whole(core, memory, starts)
+
+
+def _in_memory(core: CoreFile, memory: CoreMemory) -> DumpedTables | None:
+    """Those of a process that wanted no recording: in memory that is no file's."""
+    regions = (region for region in memory.regions if region.is_writable and not region.path)
+    places = (range(_aligned(region.start), region.end, TABLES_ALIGNMENT) for region in regions)
+    return _first_whole(core, memory, chain.from_iterable(places))
+
+
+def _aligned(address: int) -> int:
+    return -(-address // TABLES_ALIGNMENT) * TABLES_ALIGNMENT
+
+
+def _first_whole(core: CoreFile, memory: CoreMemory, starts: Iterable[int]) -> DumpedTables | None:
+    for start in starts:
+        if not _starts_with_magic(memory, start):
             continue
-        tables = DumpedTables(core, memory, mapping.start)
+        tables = DumpedTables(core, memory, start)
         try:
             read_header(tables)
         except RecordingError:

@@ -22,6 +22,11 @@ from heapglass.launch.session import Session
 from heapglass.launch.settings import complete
 from heapglass.launch.voice import say, short_name
 
+_TEXT_ALONE = (
+    "no recording is made (none): what --log, --trace, --report, --socket, --snapshot-log and"
+    " --leaks write, and cores, tell of this run"
+)
+
 
 def launch(options: RunOptions) -> int:
     """Run the program to its end; its exit code. LaunchError when it was not started."""
@@ -57,6 +62,9 @@ def _record(
     environment = recording_environment(inherited, options, library, template, session)
     started = time.time()
     process = RecordedProcess(program.path, program.argv, environment)
+    if template == naming.NO_RECORDING:
+        tell(_TEXT_ALONE)
+        return process.wait(meanwhile=_do_nothing).exit_code
     if program.recorded_as:
         path = naming.expand(template, process.pid, program.recorded_as) or template
         tell(f"recording to {short_name(path, _working_directory())}")

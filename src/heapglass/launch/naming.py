@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from heapglass.errors import LaunchError
 
 DEFAULT_NAME = "%e.%p.heapglass"
+NO_RECORDING = "none"  # in place of a name: the library keeps its tables in memory
 PLACEHOLDERS = "pehtn"
+_SHARED = "/dev/shm/"  # noqa: S108 (not used, but known for what it is)
 _MAGIC = b"heapgls\n"
 
 
@@ -23,6 +25,8 @@ def escape(path: str) -> str:
 
 def template_for(output: str) -> str:
     """The absolute template for what was given with --output; LaunchError when it cannot work."""
+    if output == NO_RECORDING:
+        return output
     _check_placeholders(output)
     directory, name = os.path.split(output)
     if not name or os.path.isdir(output):
@@ -43,7 +47,9 @@ def default_template(temporary: str) -> tuple[str, str]:
         directory, reason = os.getcwd(), ""
     except OSError:
         directory, reason = "", "the current directory is gone"
-    if directory and not _is_writable(directory):
+    if directory and _is_kernels(directory):
+        reason = "no files are made in /dev, /proc or /sys"
+    elif directory and not _is_writable(directory):
         reason = "the current directory is not writable"
     if reason:
         directory = os.path.abspath(temporary)
@@ -55,7 +61,7 @@ def clear_way(template: str, *, force: bool) -> None:
     """Nothing is overwritten: LaunchError when the one file `template` names is there already,
     unless it is a recording, which is removed with `force`."""
     literal = _literal(template)
-    if literal is None or not os.path.lexists(literal):
+    if literal is None or template == NO_RECORDING or not os.path.lexists(literal):
         return
     if not _is_recording(literal):
         raise LaunchError(
@@ -110,10 +116,21 @@ def _check_placeholders(output: str) -> None:
 
 
 def _check_directory(directory: str, output: str) -> None:
+    if _is_kernels(directory):
+        raise LaunchError(
+            f"cannot record to {output}: no files are made in /dev, /proc or /sys"
+            f" (-o {NO_RECORDING} makes no recording)"
+        )
     if not os.path.isdir(directory):
         raise LaunchError(f"cannot record to {output}: there is no directory {directory}")
     if not _is_writable(directory):
         raise LaunchError(f"cannot record to {output}: {directory} is not writable")
+
+
+def _is_kernels(directory: str) -> bool:
+    """Whether files there would be among the kernel's."""
+    place = os.path.realpath(directory) + "/"
+    return place.startswith(("/dev/", "/proc/", "/sys/")) and not place.startswith(_SHARED)
 
 
 def _is_writable(directory: str) -> bool:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from heapglass.errors import RecordingError
 from heapglass.recording import schema
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _MAGIC = schema.MAGIC.to_bytes(8, "little")
 _DELETED = " (deleted)"
+TABLES_ALIGNMENT = 2 << 20  # of where they begin in memory: HG_HUGE in native/src/recording.h
+NO_RECORDING_WANTED = (
+    "has no recording, as none was wanted (HEAPGLASS_OUT=none): its tables are in its memory, and"
+    " so in a core of it, which 'gcore PID' makes"
+)
 
 
 def find_recording(pid: int) -> Path:
@@ -26,7 +36,40 @@ def find_recording(pid: int) -> Path:
         for candidate in (Path(path), Path(f"/proc/{pid}/root{path}")):
             if _is_recording(candidate, pid):
                 return candidate
+    if has_tables_in_memory(pid):
+        raise RecordingError(f"process {pid} {NO_RECORDING_WANTED}")
     raise RecordingError(f"process {pid} is not being recorded, or its recording was removed")
+
+
+def has_tables_in_memory(pid: int) -> bool:
+    """Whether the process is recorded into its own memory; False also where we may not look."""
+    try:
+        maps = Path(f"/proc/{pid}/maps").read_text(errors="surrogateescape")
+        memory = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return any(_begins_tables(memory, start) for start in _places(maps))
+    finally:
+        os.close(memory)
+
+
+def _places(maps: str) -> Iterator[int]:
+    """Where tables could begin: in private memory that is no file's."""
+    for line in maps.splitlines():
+        span, flags, *rest = line.split(None, 5)
+        if flags == "rw-p" and len(rest) == 3:
+            start, end = (int(edge, 16) for edge in span.split("-"))
+            yield from range(
+                -(-start // TABLES_ALIGNMENT) * TABLES_ALIGNMENT, end, TABLES_ALIGNMENT
+            )
+
+
+def _begins_tables(memory: int, address: int) -> bool:
+    try:
+        return os.pread(memory, len(_MAGIC), address) == _MAGIC
+    except (OSError, OverflowError):
+        return False
 
 
 def _shared_files(maps: str) -> dict[str, None]:

@@ -164,3 +164,24 @@ def test_names_the_library_makes_are_recognised(name: str) -> None:
 
 def test_name_with_pid_appended_is_recognised() -> None:
     assert naming.could_be("out.123.2", "/somewhere/out")
+
+
+def test_no_recording_has_no_name(tmp_path: Path) -> None:
+    assert naming.template_for("none") == naming.NO_RECORDING
+    naming.clear_way(naming.NO_RECORDING, force=False)
+    assert naming.template_for("./none") == f"{tmp_path}/./none"
+
+
+@pytest.mark.parametrize("output", ["/dev/null", "/dev/../proc/x", "link/x", "/sys/kernel/x"])
+def test_no_recording_goes_among_the_kernels_files(tmp_path: Path, output: str) -> None:
+    (tmp_path / "link").symlink_to("/dev")
+    with pytest.raises(LaunchError, match="no files are made in /dev, /proc or /sys"):
+        naming.template_for(output)
+    assert naming.template_for("/dev/shm/x") == "/dev/shm/x"
+
+
+def test_a_run_in_dev_records_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir("/dev")
+    template, reason = naming.default_template(str(tmp_path))
+    assert template == f"{tmp_path}/{naming.DEFAULT_NAME}"
+    assert reason == "no files are made in /dev, /proc or /sys"
