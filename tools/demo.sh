@@ -29,6 +29,6 @@ step heapglass table --sort temporary --group function --limit 5 server.heapglas
 echo
 echo "And all of it as one page for a browser, to look around in and to share."
 mkdir -p "$root/build"
-step heapglass report -o "$root/build/leaky_server.html" server.heapglass
+step heapglass report -f -o "$root/build/leaky_server.html" server.heapglass
 echo
 echo "Open it: file://$root/build/leaky_server.html"

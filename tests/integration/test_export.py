@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import os
 import re
+import stat
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,6 +35,35 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Cli:
         assert done.returncode == 0, done.stderr
         assert cli("export", "-F", "parquet", f"{name}.heapglass").returncode == 0
     return cli
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o644])
+@pytest.mark.parametrize(
+    ("arguments", "made"),
+    [
+        (("export", "-F", "pprof", "-o", "s.out"), ["s.out"]),
+        (("export", "-F", "csv", "-o", "dir.out"), ["dir.out/sites.csv", "dir.out/threads.csv"]),
+        (("report", "-o", "s.out"), ["s.out"]),
+        (("pack", "-o", "s.out"), ["s.out"]),
+    ],
+)
+def test_what_is_made_of_a_recording_is_for_its_readers(
+    server: Cli, arguments: tuple[str, ...], made: list[str], mode: int
+) -> None:
+    """Whoever may read the recording; the umask, which may take more away, is as usual."""
+    recording = server.directory / "server.heapglass"
+    was = stat.S_IMODE(recording.stat().st_mode)
+    assert was == 0o600
+    recording.chmod(mode)
+    try:
+        done = server(arguments[0], "-f", *arguments[1:], recording.name)
+    finally:
+        recording.chmod(was)
+    assert done.returncode == 0, done.stderr
+    umask = os.umask(0)
+    os.umask(umask)
+    for name in made:
+        assert stat.S_IMODE((server.directory / name).stat().st_mode) == mode & ~umask
 
 
 def exported(cli: Cli, *arguments: str) -> Path:

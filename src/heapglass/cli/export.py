@@ -19,13 +19,14 @@ from heapglass.cli.arguments import (
 from heapglass.cli.progress import ProgressLine
 from heapglass.cli.scope import add_scope_arguments, open_scope, split_moment
 from heapglass.cli.source import inputs_of
-from heapglass.cli.target import spare_inputs
+from heapglass.cli.target import check_free, spare_inputs
 from heapglass.errors import UsageError
-from heapglass.export.destination import check_directory, check_file, make_directory, open_file
+from heapglass.export.destination import check_directory, make_directory
 from heapglass.export.extract import Extract
 from heapglass.export.formats import FORMATS, Format, Trait
 from heapglass.export.making import TABLES
 from heapglass.export.metric import Metric
+from heapglass.files import permissions_of, write_aside
 from heapglass.launch.voice import say
 from heapglass.text import printable
 from heapglass.units import format_count
@@ -91,6 +92,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 class _Target:
     path: Path | None  # None: the standard output
     is_directory: bool
+    mode: int = 0  # of the files
 
 
 def main(args: argparse.Namespace) -> int:
@@ -104,10 +106,10 @@ def main(args: argparse.Namespace) -> int:
         opened = open_scope(args)
         extract = build_extract(opened.heap, opened.names, _query(args, chosen))
         if target.is_directory:
-            _write_tables(extract, chosen, target.path or Path(), progress)
+            _write_tables(extract, chosen, target, progress)
         else:
             progress.say(f"writing {chosen.name}")
-            _write_one(extract, chosen, target.path, args.table)
+            _write_one(extract, chosen, target, args.table)
     _tell(extract, opened.names.warnings, target.path)
     return 0
 
@@ -169,8 +171,8 @@ def _target(args: argparse.Namespace, chosen: Format) -> _Target:
     inputs = inputs_of(split_moment(args.source)[0])
     for file in files:
         spare_inputs(file, inputs)
-        check_file(file, is_forced=args.force)
-    return _Target(path, is_directory)
+        check_free(file, is_forced=args.force)
+    return _Target(path, is_directory, permissions_of(inputs))
 
 
 def _default_path(args: argparse.Namespace, chosen: Format) -> Path:
@@ -182,8 +184,9 @@ def _default_path(args: argparse.Namespace, chosen: Format) -> Path:
     return Path(f"{stem}.{table}{chosen.suffix}")
 
 
-def _write_one(extract: Extract, chosen: Format, out: Path | None, table: str | None) -> None:
-    with open_file(out) if out else nullcontext(sys.stdout.buffer) as file:
+def _write_one(extract: Extract, chosen: Format, target: _Target, table: str | None) -> None:
+    out, mode = target.path, target.mode
+    with write_aside(out, mode) if out else nullcontext(sys.stdout.buffer) as file:
         if table:
             chosen.load().write_table(TABLES[table](extract), file)
         else:
@@ -192,13 +195,14 @@ def _write_one(extract: Extract, chosen: Format, out: Path | None, table: str | 
 
 
 def _write_tables(
-    extract: Extract, chosen: Format, directory: Path, progress: ProgressLine
+    extract: Extract, chosen: Format, target: _Target, progress: ProgressLine
 ) -> None:
+    directory = target.path or Path()
     make_directory(directory)
     progress.restart()
     for number, (name, make) in enumerate(TABLES.items()):
         progress.step(number, len(TABLES), name)
-        with open_file(directory / f"{name}.{chosen.suffix}") as file:
+        with write_aside(directory / f"{name}.{chosen.suffix}", target.mode) as file:
             chosen.load().write_table(make(extract), file)
 
 

@@ -16,7 +16,7 @@ from heapglass.cli.arguments import (
 from heapglass.cli.output import Screen, open_screen, print_json
 from heapglass.cli.site_list import blocks_text, print_site_list, print_title, site_numbers
 from heapglass.cli.source import check_name
-from heapglass.cli.target import spare_inputs
+from heapglass.cli.target import check_free, spare_inputs
 from heapglass.convert.recording import write_recording
 from heapglass.errors import UsageError
 from heapglass.launch.voice import say
@@ -111,11 +111,8 @@ def _output_path(args: argparse.Namespace) -> Path | None:
     if args.convert is None:
         return None
     path = Path(args.convert)
-    if path.is_dir():
-        raise UsageError(f"{path} is a directory: name a file in it for --convert")
     spare_inputs(path, [args.file or ""], "--convert")
-    if path.exists() and not args.force:
-        raise UsageError(f"{path} exists already: use --force to replace it")
+    check_free(path, is_forced=args.force, option="--convert")
     return path
 
 

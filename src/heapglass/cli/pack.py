@@ -7,7 +7,7 @@ from pathlib import Path
 
 from heapglass.cli.progress import SlowLine
 from heapglass.cli.source import add_debuginfod_option, check_name
-from heapglass.cli.target import spare_inputs
+from heapglass.cli.target import check_free, spare_inputs
 from heapglass.convert.packing import pack
 from heapglass.convert.redaction import Redactor
 from heapglass.coredump.core_file import is_core
@@ -78,9 +78,6 @@ def _target(args: argparse.Namespace) -> Path:
     source = Path(args.source)
     name = source.name.removesuffix(_SUFFIX) + ".packed" + _SUFFIX
     target = Path(args.output) if args.output else source.with_name(name)
-    if target.is_dir():
-        raise UsageError(f"{target} is a directory: name a file in it for -o")
     spare_inputs(target, [args.source])
-    if target.exists() and not args.force:
-        raise UsageError(f"{target} exists already: use --force to replace it")
+    check_free(target, is_forced=args.force)
     return target

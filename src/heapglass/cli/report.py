@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-import tempfile
 from pathlib import Path
 
 from heapglass.cli.arguments import add_wrapper_option, chosen_plumbing, chosen_units
 from heapglass.cli.progress import ProgressLine
 from heapglass.cli.source import add_source_argument, inputs_of, open_source
-from heapglass.cli.target import spare_inputs
-from heapglass.errors import HeapglassError
+from heapglass.cli.target import check_free, spare_inputs
+from heapglass.files import permissions_of, write_aside
 from heapglass.text import printable
 from heapglass.units import format_size
 from heapglass.web.document import ReportQuery
@@ -30,6 +28,8 @@ examples:
   heapglass report server.1234.heapglass
   heapglass report -o leak.html --wrapper 'x(m|re)alloc' server.1234.heapglass"""
 
+_STDOUT = "-"
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = _DESCRIPTION
@@ -42,23 +42,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the page, '-' for standard output (default: SOURCE with .html at its end, in this"
         " directory)",
     )
+    parser.add_argument("-f", "--force", action="store_true", help="replace FILE if it is there")
     add_wrapper_option(parser)
     parser.add_argument("--si", action="store_true", help="sizes in kB, MB instead of KiB, MiB")
 
 
 def main(args: argparse.Namespace) -> int:
     query = ReportQuery(room_for_document(), chosen_units(args), chosen_plumbing(args))
-    path = Path(args.output or default_name(args.source))
-    spare_inputs(path, inputs_of(args.source))
+    path, inputs = Path(args.output or default_name(args.source)), inputs_of(args.source)
+    spare_inputs(path, inputs)
+    if args.output != _STDOUT:
+        check_free(path, is_forced=args.force)
     with ProgressLine() as progress:
         progress.say("reading")
         opened = open_source(args.source)
         progress.restart()
         page = build_page(opened.heap, opened.names, query, progress.step)
-    if args.output == "-":
+    if args.output == _STDOUT:
         sys.stdout.buffer.write(page.encode())
         return 0
-    write_page(path, page.encode())
+    with write_aside(path, permissions_of(inputs)) as file:
+        file.write(page.encode())
     print(f"{printable(str(path))}: {format_size(len(page.encode()), query.units)}")
     return 0
 
@@ -66,33 +70,3 @@ def main(args: argparse.Namespace) -> int:
 def default_name(source: str) -> str:
     """`dir/app.1234.heapglass` gives `app.1234.html`."""
     return f"{Path(source).name.removesuffix('.heapglass')}.html"
-
-
-def write_page(path: Path, page: bytes) -> None:
-    """Whole or not at all: a browser may be looking at the one that was there before."""
-    try:
-        if path.exists() and not path.is_file():
-            path.write_bytes(page)  # a pipe or a device: nothing that could be replaced
-        else:
-            _replace(path, page)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise HeapglassError(f"{path} cannot be written: {reason}") from None
-
-
-def _replace(path: Path, page: bytes) -> None:
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", delete=False) as file:
-        unfinished = Path(file.name)
-    try:
-        unfinished.write_bytes(page)
-        unfinished.chmod(0o666 & ~_umask())
-        unfinished.replace(path)
-    except BaseException:  # Ctrl-C, too, leaves nothing behind
-        unfinished.unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

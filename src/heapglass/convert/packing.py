@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +10,7 @@ from typing import IO
 from heapglass import __version__
 from heapglass.convert.redacted_image import redact_image
 from heapglass.convert.redaction import Redactor
-from heapglass.errors import RecordingError
+from heapglass.files import permissions_of, write_aside
 from heapglass.model import Frame, FrameAddress
 from heapglass.packfile.container import PART_ABOUT, PART_IMAGE, PART_NAMES, PackWriter
 from heapglass.recording.frozen import freeze
@@ -27,8 +25,8 @@ Say = Callable[[str], None]
 
 
 def pack(source: str, target: Path, redactor: Redactor | None, say: Say) -> None:
-    """`target` is whole or not there. RecordingError when `source` is none, or it cannot be
-    written."""
+    """`target` is whole or not there, with the permissions of `source`. RecordingError when that is
+    none, ExportError when `target` cannot be written."""
     say("copying the recording")
     with open_file(source) as file:
         image = freeze(file, f"heapglass {__version__}")
@@ -38,7 +36,8 @@ def pack(source: str, target: Path, redactor: Redactor | None, say: Say) -> None
         redact_image(image, redactor)
         image.about = replace(image.about, is_redacted=True)
     say("compressing")
-    _write_aside(target, lambda out: _write(out, image, encode_names(names, warnings)))
+    with write_aside(target, permissions_of([source])) as out:
+        _write(out, image, encode_names(names, warnings))
 
 
 def _collect_names(
@@ -81,17 +80,3 @@ def _write(out: IO[bytes], image: ImageFile, names: bytes) -> None:
     writer.add(PART_NAMES, iter((names,)))
     writer.add(PART_IMAGE, image.runs())
     writer.finish()
-
-
-def _write_aside(target: Path, fill: Callable[[IO[bytes]], None]) -> None:
-    try:
-        with tempfile.NamedTemporaryFile(dir=target.parent, prefix=".", delete=False) as file:
-            unfinished = Path(file.name)
-            try:
-                fill(file)
-                file.flush()
-                os.replace(unfinished, target)
-            finally:
-                unfinished.unlink(missing_ok=True)
-    except OSError as error:
-        raise RecordingError(f"{target} cannot be written: {error.strerror}") from None

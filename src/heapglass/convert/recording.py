@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import numpy as np
 from heapglass.convert.buckets import I64, Buckets
 from heapglass.convert.call_tree import CallTree
 from heapglass.errors import RecordingError
+from heapglass.files import write_aside
 from heapglass.model import (
     GreatestRss,
     HeapSource,
@@ -41,21 +41,12 @@ _STATES = {
 
 
 def write_recording(source: HeapSource, path: Path) -> None:
-    """At `path`, which is whole or not there. RecordingError when it cannot be written."""
+    """At `path`, which is whole or not there. ExportError when it cannot be written."""
     if source.recorder.mode != Mode.EXACT:
         raise RecordingError(f"{source.name} is sampled: only what is exact can be converted")
     writer = _Conversion(source).writer()
-    try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", delete=False) as file:
-            unfinished = Path(file.name)
-        try:
-            writer.write(unfinished)
-            os.replace(unfinished, path)
-        except OSError:
-            unfinished.unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise RecordingError(f"{path} cannot be written: {error.strerror}") from None
+    with write_aside(path) as out:
+        out.write(writer.image())
 
 
 class _Conversion:

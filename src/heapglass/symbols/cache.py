@@ -10,12 +10,13 @@ import contextlib
 import hashlib
 import os
 import struct
-import tempfile
 import time
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
+from heapglass.errors import ExportError
+from heapglass.files import write_aside
 from heapglass.symbols.raw import SymbolError
 
 FORMAT = 2
@@ -83,9 +84,11 @@ class SymbolCache:
             return
         try:
             self._prepare(self._directory)
-            self._write(self._directory, name, payload)
+            with write_aside(self._directory / name) as file:
+                file.write(HEADER.pack(MAGIC, FORMAT, zlib.crc32(payload), len(payload)))
+                file.write(payload)
             self._prune(self._directory)
-        except OSError:
+        except (OSError, ExportError):
             self._directory = None
 
     @staticmethod
@@ -94,19 +97,6 @@ class SymbolCache:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         if directory.stat().st_mode & 0o777 != 0o700:
             directory.chmod(0o700)
-
-    @staticmethod
-    def _write(directory: Path, name: str, payload: bytes) -> None:
-        handle, name_aside = tempfile.mkstemp(prefix=".", suffix=".part", dir=directory)
-        aside = Path(name_aside)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(HEADER.pack(MAGIC, FORMAT, zlib.crc32(payload), len(payload)))
-                file.write(payload)
-            aside.replace(directory / name)
-        except BaseException:
-            aside.unlink(missing_ok=True)
-            raise
 
     @staticmethod
     def _mark_used(path: Path) -> None:

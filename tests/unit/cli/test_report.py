@@ -32,17 +32,35 @@ def test_the_page_is_named_after_the_recording(
     assert capsys.readouterr().out.startswith("app.1234.html: ")
 
 
-def test_a_page_is_replaced_and_readable_as_the_user_has_it(run: Run, tmp_path: Path) -> None:
+def test_a_file_that_is_there_is_replaced_by_force_only(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     page = tmp_path / "page.html"
-    page.write_text("old")
+    page.write_text("int main(void)")
+    assert run("-o", str(page), "app.heapglass") == 2
+    assert capsys.readouterr().err == (
+        f"heapglass: {page} exists already: use --force to replace it\n"
+    )
+    assert page.read_text() == "int main(void)"
+    assert run("-f", "-o", str(page), "app.heapglass") == 0
+    assert "heapglass" in page.read_text()
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+    assert run(str(page.with_suffix(".heapglass"))) == 2
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644])
+def test_a_page_is_for_those_who_may_read_the_recording(
+    run: Run, tmp_path: Path, mode: int
+) -> None:
+    recording = tmp_path / "app.heapglass"
+    recording.touch()
+    recording.chmod(mode)
     mask = os.umask(0o022)
     try:
-        assert run("-o", str(page), "app.heapglass") == 0
+        assert run(str(recording)) == 0
     finally:
         os.umask(mask)
-    assert "heapglass" in page.read_text()
-    assert page.stat().st_mode & 0o777 == 0o644
-    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+    assert (tmp_path / "app.html").stat().st_mode & 0o777 == mode
 
 
 def test_the_page_into_a_pipe(run: Run, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
@@ -62,8 +80,8 @@ def test_a_directory_is_no_page(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "page.html").mkdir()
-    assert run("-o", "page.html", "app.heapglass") == 1
-    assert capsys.readouterr().err == "heapglass: page.html cannot be written: Is a directory\n"
+    assert run("-o", "page.html", "app.heapglass") == 2
+    assert "page.html is a directory: name a file in it for -o" in capsys.readouterr().err
 
 
 def test_a_device_is_written_to_and_stays_one(run: Run) -> None:

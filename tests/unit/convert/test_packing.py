@@ -13,7 +13,7 @@ from harness.golden import as_text, contents, unpacked
 from harness.programs import TESTS
 from heapglass.convert.packing import pack
 from heapglass.convert.redaction import Redactor
-from heapglass.errors import RecordingError
+from heapglass.errors import ExportError, RecordingError
 from heapglass.packfile.container import is_packed
 from heapglass.recording import open_recording
 from heapglass.symbols.naming import names_of
@@ -120,7 +120,7 @@ def test_a_newer_version_is_said(packed: Path, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_written_is_said_and_leaves_nothing(packed: Path, tmp_path: Path) -> None:
-    with pytest.raises(RecordingError, match="cannot be written"):
+    with pytest.raises(ExportError, match="cannot be written"):
         pack(str(packed), tmp_path / "no" / "where", None, silent)
     text = tmp_path / "text"
     text.write_text("hello")

@@ -10,7 +10,7 @@ import pytest
 
 from heapglass.convert.buckets import Buckets
 from heapglass.convert.recording import birth_codes, write_recording
-from heapglass.errors import RecordingError
+from heapglass.errors import ExportError
 from heapglass.model import FrameAddress, HeapSource, ProcessState, SiteTable, Stack
 from heapglass.recording import open_recording
 from heapglass.recording.ledger import birth_ns
@@ -121,10 +121,10 @@ def test_a_log_without_entries(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(RecordingError, match="cannot be written"):
+    with pytest.raises(ExportError, match="cannot be written"):
         write_recording(log_heap(1), tmp_path / "missing" / "out")
     (tmp_path / "taken").mkdir()
-    with pytest.raises(RecordingError, match="cannot be written"):
+    with pytest.raises(ExportError, match="cannot be written"):
         write_recording(log_heap(1), tmp_path / "taken")
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
 

@@ -217,7 +217,7 @@ def test_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def refuse(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "replace", refuse)
+    monkeypatch.setattr(os, "replace", refuse)
     cache = SymbolCache(tmp_path / "cache")
     cache.store("name.symcache", b"payload")
     assert list((tmp_path / "cache").iterdir()) == []
