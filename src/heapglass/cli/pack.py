@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from heapglass.cli.progress import SlowLine
@@ -11,7 +14,7 @@ from heapglass.cli.target import check_free, spare_inputs
 from heapglass.convert.packing import pack
 from heapglass.convert.redaction import Redactor
 from heapglass.coredump.core_file import is_core
-from heapglass.errors import RecordingError, UsageError
+from heapglass.errors import HeapglassError, RecordingError, UsageError
 from heapglass.launch.voice import tell
 from heapglass.text import printable
 from heapglass.units import format_size
@@ -68,10 +71,39 @@ def main(args: argparse.Namespace) -> int:
     with SlowLine() as progress:
         progress.restart()
         pack(args.source, target, redactor, progress.say)
-    before, after = Path(args.source).stat(), target.stat()
-    sizes = f"{format_size(after.st_size)}, from {format_size(before.st_blocks * 512)}"
+    sizes = f"{format_size(target.stat().st_size)}, from {format_size(_disk_bytes(args.source))}"
     tell(f"{printable(str(target))}: {sizes}")
     return 0
+
+
+def pack_in_place(paths: Sequence[str], tell_line: Callable[[str], None], line: SlowLine) -> None:
+    """Each of these recordings becomes a packed one of its name. One that cannot be packed stays as
+    it is, and so do those that Ctrl-C leaves."""
+    before = after = 0
+    for number, path in enumerate(paths):
+        line.restart()
+        try:
+            was = _disk_bytes(path)
+            pack(path, Path(path), None, partial(_say_which, line, number, len(paths)))
+            before, after = before + was, after + os.stat(path).st_size
+        except (HeapglassError, OSError, MemoryError) as error:
+            line.clear()
+            tell_line(f"{path} is left unpacked: {str(error) or 'not enough memory'}")
+        except KeyboardInterrupt:
+            line.clear()
+            tell_line(f"packing was stopped: {path} is left unpacked, and what comes behind it")
+            break
+    line.clear()
+    if after:
+        tell_line(f"packed: {format_size(after)}, from {format_size(before)}")
+
+
+def _say_which(line: SlowLine, number: int, count: int, what: str) -> None:
+    line.say(f"packing {number + 1} of {count}: {what}" if count > 1 else what)
+
+
+def _disk_bytes(path: str) -> int:
+    return os.stat(path).st_blocks * 512
 
 
 def _target(args: argparse.Namespace) -> Path:

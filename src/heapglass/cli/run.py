@@ -14,6 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeVar
 
+    from heapglass.recording.glance import Glance
+
     Value = TypeVar("Value")
 
 NAME = "run"
@@ -32,6 +34,9 @@ options:
                          the text outputs alone
   -f, --force            replace FILE if it is a recording
   -q, --quiet            print nothing but errors
+      --pack             leave recordings packed, as by 'heapglass pack': a tenth
+                         of the size or less, with all names; ^C at the end
+                         leaves them as they are
       --depth N          keep at most N frames of a stack, 1 to 4096
                          (default: 128)
       --no-follow        record COMMAND only, not the programs it starts
@@ -112,6 +117,7 @@ _SHORT = {"o": "output", "f": "force", "q": "quiet", "h": "help"}
 _WITH_VALUE = {"output", "depth", "snapshot", "snapshot-churn", "memory", "sample"}
 _WITH_VALUE |= {"report", "report-to", "socket", "snapshot-log", "leaks-to", "log", "log-fd"}
 _SWITCHES = {"force", "quiet", "no-follow", "core", "pmem", "leaks", "log-stacks", "trace", "help"}
+_SWITCHES |= {"pack"}
 _PMEM_LOG = "pmem.%p.log"
 
 
@@ -120,10 +126,24 @@ def run(arguments: Sequence[str]) -> int:
     if options is None:
         print(USAGE, end="")
         return 0
-    code = launch(options)
+    code = launch(options, _pack if options.is_packed else None)
     # Not back to the interpreter: taking itself apart takes it 5 ms, and nothing is left in it that
     # has to be closed or written.
     os._exit(code)
+
+
+def _pack(recorded: Sequence[Glance], tell: Callable[[str], None]) -> None:
+    """Behind the last lines, what no process writes any more."""
+    from heapglass.cli.pack import pack_in_place  # noqa: PLC0415 (takes long)
+    from heapglass.cli.progress import SlowLine  # noqa: PLC0415
+    from heapglass.launch.process import interruptible  # noqa: PLC0415
+    from heapglass.recording.liveness import RUNNING  # noqa: PLC0415
+
+    ended = [found.path for found in recorded if found.state != RUNNING]
+    if len(ended) < len(recorded):
+        tell("recordings of processes that still run are not packed")
+    with interruptible():
+        pack_in_place(ended, tell, SlowLine())
 
 
 def parse(arguments: Sequence[str]) -> RunOptions | None:
@@ -138,6 +158,7 @@ def parse(arguments: Sequence[str]) -> RunOptions | None:
         output=given.get("output"),
         is_forced="force" in given,
         is_quiet="quiet" in given,
+        is_packed="pack" in given,
         follows_children="no-follow" not in given,
         depth=_read("depth", given.get("depth"), values.read_depth),
         snapshot_seconds=_read("snapshot", given.get("snapshot"), values.read_seconds),

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from types import ModuleType
 
+from heapglass.errors import LaunchError
 from heapglass.launch import naming
 from heapglass.launch.environment import (
     Environment,
@@ -22,14 +23,24 @@ from heapglass.launch.session import Session
 from heapglass.launch.settings import complete
 from heapglass.launch.voice import say, short_name
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from heapglass.recording.glance import Glance
+
+    Tell: TypeAlias = Callable[[str], None]
+    Pack: TypeAlias = Callable[[list[Glance], Tell], None]
+
 _TEXT_ALONE = (
     "no recording is made (none): what --log, --trace, --report, --socket, --snapshot-log and"
     " --leaks write, and cores, tell of this run"
 )
 
 
-def launch(options: RunOptions) -> int:
-    """Run the program to its end; its exit code. LaunchError when it was not started."""
+def launch(options: RunOptions, pack: Pack | None = None) -> int:
+    """Run the program to its end, then `pack` what was recorded; the program's exit code.
+    LaunchError when it was not started."""
     inherited = inherited_environment()
     options, troubles = complete(options, inherited)
     program = find_program(
@@ -39,10 +50,10 @@ def launch(options: RunOptions) -> int:
     tell = _silence if options.is_quiet else say
     if not program.bears_library:
         return _run_bare(program, inherited, tell)
-    return _record(program, options, inherited, tell)
+    return _record(program, options, inherited, tell, pack)
 
 
-def _run_bare(program: Program, inherited: Environment, tell: Callable[[str], None]) -> int:
+def _run_bare(program: Program, inherited: Environment, tell: Tell) -> int:
     for note in program.notes:
         tell(note)
     environment = environment_without(inherited, preload_path(library_path()))
@@ -51,7 +62,11 @@ def _run_bare(program: Program, inherited: Environment, tell: Callable[[str], No
 
 
 def _record(
-    program: Program, options: RunOptions, inherited: Environment, tell: Callable[[str], None]
+    program: Program,
+    options: RunOptions,
+    inherited: Environment,
+    tell: Tell,
+    pack: Pack | None,
 ) -> int:
     library = preload_path(library_path())
     temporary = _text(inherited, b"TMPDIR") or "/tmp"  # noqa: S108 (as mktemp does)
@@ -71,20 +86,26 @@ def _record(
     ending = process.wait(meanwhile=_prepare_closing)
     directory = naming.expand(os.path.dirname(template), process.pid, program.recorded_as) or ""
     made = Session(int(session, 16), template, directory, temporary, started)
-    for line in _close(made, process.pid, ending):
-        tell(line)
+    recorded = _close(made, process.pid, ending, tell)
+    if pack is not None:
+        pack(recorded, tell)
     return ending.exit_code
 
 
-def _close(session: Session, pid: int, ending: Ending) -> list[str]:
-    """Close the recordings; the lines that tell of them."""
+def _close(session: Session, pid: int, ending: Ending, tell: Tell) -> list[Glance]:
+    """Close the recordings, and tell of them."""
     if session.candidates():
         closing, report = _prepare_closing()
+        glances: list[Glance]
         glances, troubles = closing.close_recordings(session, pid, ending)
         if glances or troubles:
-            return [*report.closing_lines(glances, pid, session, _working_directory()), *troubles]
+            lines = report.closing_lines(glances, pid, session, _working_directory())
+            for line in (*lines, *troubles):
+                tell(line)
+            return glances
     # Which of the two, the library alone knows: where it could not, it said so on stderr.
-    return ["nothing was recorded: no allocation was seen, or no recording could be made"]
+    tell("nothing was recorded: no allocation was seen, or no recording could be made")
+    return []
 
 
 def _prepare_closing() -> tuple[ModuleType, ModuleType]:
@@ -110,6 +131,8 @@ def _text(environment: Environment, name: bytes) -> str | None:
 def _template(options: RunOptions, temporary: str) -> str:
     if options.output is not None:
         template = naming.template_for(options.output)
+        if template == naming.NO_RECORDING and options.is_packed:
+            raise LaunchError("--pack is for recordings, and with 'none' there is none")
         naming.clear_way(template, force=options.is_forced)
         return template
     template, why_elsewhere = naming.default_template(temporary)

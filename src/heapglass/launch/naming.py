@@ -15,7 +15,7 @@ DEFAULT_NAME = "%e.%p.heapglass"
 NO_RECORDING = "none"  # in place of a name: the library keeps its tables in memory
 PLACEHOLDERS = "pehtn"
 _SHARED = "/dev/shm/"  # noqa: S108 (not used, but known for what it is)
-_MAGIC = b"heapgls\n"
+_MAGICS = (b"heapgls\n", b"heapgpk\n")  # as it is recorded, and packed
 
 
 def escape(path: str) -> str:
@@ -144,6 +144,6 @@ def _is_recording(path: str) -> bool:
         return False
     try:
         with open(path, "rb") as file:
-            return file.read(len(_MAGIC)) in (_MAGIC, b"")
+            return file.read(len(_MAGICS[0])) in (*_MAGICS, b"")
     except PermissionError:
         return False

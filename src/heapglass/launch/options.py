@@ -12,6 +12,7 @@ class RunOptions(NamedTuple):
     output: str | None = None
     is_forced: bool = False
     is_quiet: bool = False
+    is_packed: bool = False  # recordings are packed when all is over
     follows_children: bool = True
     depth: int | None = None
     snapshot_seconds: str | None = None  # checked, and as written: the library reads it too

@@ -10,8 +10,8 @@ import errno
 import os
 import signal
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 
 from heapglass.errors import LaunchError
 from heapglass.tuples import NamedTuple
@@ -34,6 +34,7 @@ _OURS = {
     signal.SIGPIPE,
 }
 _AWAITED = {s for s in signal.valid_signals() if s not in _OURS}
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _MOMENT_S = 0.02
 _LOOK_AGAIN_S = 1.0  # another thread of ours, if there is one, may have been told of the end
 _SI_USER_MOST = 0  # from a process: SI_USER (0), SI_QUEUE, SI_TKILL, ... are not positive
@@ -119,6 +120,22 @@ class RecordedProcess:
         if _state(self.pid) == "T":
             os.kill(os.getpid(), signal.SIGSTOP)
             self._send(signal.SIGCONT)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """For long work when the program has ended: what would end us raises KeyboardInterrupt there.
+    What came before was the program's."""
+    ending = {s for s in _ENDING if signal.getsignal(s) != signal.SIG_IGN}
+    while signal.sigtimedwait(ending, 0):
+        pass
+    for number in ending:
+        signal.signal(number, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ending)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_BLOCK, ending)
 
 
 def _fork() -> int:

@@ -166,6 +166,14 @@ def test_name_with_pid_appended_is_recognised() -> None:
     assert naming.could_be("out.123.2", "/somewhere/out")
 
 
+@pytest.mark.parametrize("beginning", [MAGIC, b"heapgpk\n"])
+def test_force_replaces_recordings_packed_or_not(tmp_path: Path, beginning: bytes) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(beginning + b"more")
+    naming.clear_way(str(path), force=True)
+    assert not path.exists()
+
+
 def test_no_recording_has_no_name(tmp_path: Path) -> None:
     assert naming.template_for("none") == naming.NO_RECORDING
     naming.clear_way(naming.NO_RECORDING, force=False)
