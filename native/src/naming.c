@@ -114,11 +114,11 @@ static int open_directory(char *path) {
 /* Whether a file at `path` would be one among the kernel's, whatever ways lead there; where there is no /proc
  * to tell, as it is written. */
 static bool is_among_kernels(char *path) {
-    char link[40], start[16]; /* of the directory's true path: enough to know it by */
+    char link[48], start[16]; /* of the directory's true path: enough to know it by */
     struct hg_text text = {link, sizeof link, 0};
     int fd = open_directory(path);
     if (fd < 0) return is_kernels(path);
-    hg_text_put(&text, "/proc/self/fd/");
+    hg_text_put(&text, "/proc/thread-self/fd/"); /* the service has descriptors of its own */
     hg_text_number(&text, (uint64_t)fd);
     hg_text_end(&text);
     long length = hg_sys_readlink(link, start, sizeof start - 1);

@@ -21,7 +21,7 @@ from harness.redis import redis
 from harness.report_text import parse_reports
 from heapglass.model import HeapSource
 
-SHARED_FILES = 1 << 3  # in a coredump_filter
+PRIVATE, SHARED_FILES = 1 << 0, 1 << 3  # in a coredump_filter
 TRACED = re.compile(r"heapglass: (\d+)  .*  from (?:\S+\+)?0x[0-9a-f]+")
 
 
@@ -39,7 +39,8 @@ def check_unharmed(place: Path, asking: Asking, **more: str) -> tuple[Path, int]
     with redis(directory, ALL | more) as server:
         seen = serve(server, asking)
         pid = server.pid
-        assert int(Path(f"/proc/{pid}/coredump_filter").read_text(), 16) & SHARED_FILES
+        kind = PRIVATE if more.get("HEAPGLASS_OUT") == "none" else SHARED_FILES
+        assert int(Path(f"/proc/{pid}/coredump_filter").read_text(), 16) & kind
         assert server.end() == 0
     assert seen.without("/calls") == expected
     assert not [path for path in directory.iterdir() if path.name.startswith("sock")]
@@ -69,6 +70,24 @@ def test_each_says_what_the_recording_says(place: Path) -> None:
         check_snapshots(directory / f"pmem.{process}.log", source)
     check_reports(directory / "reports", recordings[pid])
     check_trace(directory / "stderr", logs)
+
+
+def test_they_are_the_same_without_a_recording(place: Path) -> None:
+    """What each says is what the log of all calls says."""
+    directory, pid = check_unharmed(place, ask_and_read, HEAPGLASS_OUT="none")
+    assert list(directory.glob("*.heapglass*")) == []
+    log = logged(directory)[pid]
+    text_log.check_order(log)
+    assert (log.dropped, log.has_ended) == (0, True)
+    live, count = text_log.live_blocks(log), len(text_log.arrivals(log))
+    report = parse_report((directory / "left").read_text())
+    assert (report.size, report.blocks) == (sum(live.values()), len(live))
+    snapshots = pmem_log.parse_log((directory / f"pmem.{pid}.log").read_text())
+    assert pmem_log.contradictions(snapshots, is_threaded=True) == []
+    assert sum(one.live for one in snapshots[-1].sources) == report.size
+    reports = parse_reports((directory / "reports").read_text())
+    assert 0 < reports[0].allocations <= reports[-1].allocations <= count
+    check_trace(directory / "stderr", logged(directory))
 
 
 def check_log(log: text_log.Process, source: HeapSource) -> None:
