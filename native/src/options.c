@@ -207,7 +207,7 @@ bool hg_options_read(void) {
     const char *output = hg_options_env("HEAPGLASS_OUT");
     hg_text_copy(o->output, sizeof o->output, output ? output : "");
     o->in_memory = is_word(output, "none");
-    o->depth = (uint32_t)number("HEAPGLASS_DEPTH", read_count, 128, 1, HG_MAX_DEPTH,
+    o->depth = (uint32_t)number("HEAPGLASS_DEPTH", read_count, 256, 1, HG_MAX_DEPTH,
                                 "a number of frames from 1 to 4096");
     o->follow = number("HEAPGLASS_FOLLOW", read_switch, 1, 0, 1, "0 or 1");
     o->snapshot_ns = number("HEAPGLASS_SNAPSHOT", read_seconds, 1000000000, 0, UINT64_MAX,

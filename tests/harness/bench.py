@@ -80,7 +80,7 @@ class Bench:
     def witnessed(self, argv: Sequence[str], setting: Setting | None = None) -> list[str]:
         """Run with the witness in front: what heapglass got wrong, in all processes."""
         directory, setting = self.fresh("seen"), setting or under_heapglass()
-        depth = int(setting.environment.get("HEAPGLASS_DEPTH", "128"))
+        depth = int(setting.environment.get("HEAPGLASS_DEPTH", "256"))
         environment = {
             **setting.environment,
             "HEAPGLASS_DEPTH": str(depth + 1),

@@ -134,7 +134,7 @@ def test_variables_of_the_user_hold_where_no_option_is_given(cli: Cli) -> None:
     assert [path.name for path in cli.recordings()] == ["mine.heapglass"]
     assert "heapglass: HEAPGLASS_DEPTH=seven is not a number of frames" in done.stderr
     assert done.stderr.count("heapglass: HEAPGLASS_BUDGET=abc is not a percentage") == 1
-    assert open_recording(cli.directory / "mine.heapglass").recorder.depth_limit == 128
+    assert open_recording(cli.directory / "mine.heapglass").recorder.depth_limit == 256
 
 
 @pytest.mark.parametrize(

@@ -80,8 +80,19 @@ def test_recursion_is_cut_at_the_limit(bench: Bench) -> None:
         for row in rows(recording)
         if site_name(row.names)
     ]
-    # The whole one, the one a frame too long, and the two that are nothing but recursion.
+    # The whole one, the one a frame too long, and the three that are nothing but recursion.
     assert sorted(found) == [(36, 40, None), (37, 40, Pseudo.DEPTH), (40, 40, Pseudo.DEPTH)]
+
+
+def test_stacks_as_deep_as_imports_are_whole(bench: Bench) -> None:
+    """Importing numpy, mypy or playwright takes up to 220 frames."""
+    recording = bench.record(program("recursion").argv()).recording
+    assert recording.recorder.depth_limit == 256
+    whole, cut = [], []
+    for row in rows(recording):
+        if site_name(row.names):
+            (cut if recording.stack(row.site).cut else whole).append(len(row.names))
+    assert (sorted(whole), cut) == ([40, 41, 220], [256])
 
 
 SELDOM = {

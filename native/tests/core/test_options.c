@@ -31,7 +31,7 @@ static const char *read_with(const char *first, const char *second) {
 static void defaults(void) {
     CHECK_TEXT(read_with(NULL, NULL), "");
     CHECK_TEXT(g_options.output, "");
-    CHECK_EQUAL(g_options.depth, 128);
+    CHECK_EQUAL(g_options.depth, 256);
     CHECK_EQUAL(g_options.follow, 1);
     CHECK_EQUAL(g_options.quiet, 0);
     CHECK_EQUAL(g_options.snapshot_ns, 1000000000);
@@ -109,7 +109,7 @@ static void counts(void) {
     good(&g_depth, "1", 1);
     good(&g_depth, "4096", 4096);
     good(&g_depth, "0064", 64);
-    good(&g_depth, "", 128); /* set but empty is not set */
+    good(&g_depth, "", 256); /* set but empty is not set */
     bad(&g_depth, "0");
     bad(&g_depth, "4097");
     bad(&g_depth, "-1");

@@ -38,7 +38,7 @@ options:
                          of the size or less, with all names; ^C at the end
                          leaves them as they are
       --depth N          keep at most N frames of a stack, 1 to 4096
-                         (default: 128)
+                         (default: 256)
       --no-follow        record COMMAND only, not the programs it starts
       --snapshot SECONDS time between two snapshots, such as 1 or 0.25; 0: none
                          (default: 1)
