@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect
 
-from harness.browser import Show, open_report
+from harness.browser import Opened, Show, open_report
 from heapglass.model import LossKind
 from heapglass.web.document import ReportQuery, build_document
 from heapglass.web.page import render_page, room_for_document
 from unit.fake_source import FakeNames, FakeSite, frame
-from unit.web.told_heap import ToldHeap, told_heap
+from unit.web.told_heap import ToldHeap, growing_heap, told_heap
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -202,6 +202,52 @@ def test_of_many_rows_only_those_in_sight_are_made(show: Show) -> None:
     expect(report.page.locator("#rows-body tr[aria-selected='true']")).to_contain_text("f00001")
 
 
+def heads(report: Opened) -> list[str]:
+    return [text.strip(" ↑↓") for text in report.page.locator("#rows-head th").all_inner_texts()]
+
+
+def test_a_narrow_table_keeps_the_name_and_drops_columns(show: Show) -> None:
+    report = show(growing_heap(), "#view=table")
+    wide = ["Peak", "Leaked", "Allocated", "Allocations", "Temporary"]
+    assert heads(report) == [*wide, "Function", "Where", "Trend"]
+    narrow = {500: ["Function", "Peak", "Leaked", "Trend"], 400: ["Function", "Peak", "Trend"]}
+    for width, columns in narrow.items():
+        report.page.set_viewport_size({"width": width, "height": 900})
+        expect(report.page.locator("#rows-head th")).to_have_count(len(columns))
+        assert heads(report) == columns
+        name = report.page.locator("#rows-body tr[data-row] td").first
+        expect(name).to_contain_text("insert")
+        box = name.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["width"] >= 150
+        wide_rows, room = report.page.locator("#rows-scroll").evaluate(
+            "one => [one.scrollWidth, one.clientWidth]"
+        )
+        assert wide_rows <= room
+    report.tile("Allocations").click()
+    assert heads(report) == ["Function", "Allocations", "Trend"]
+    report.page.set_viewport_size({"width": 1280, "height": 720})
+    expect(report.page.locator("#rows-head th")).to_have_count(8)
+
+
+def test_growing_and_kept_stand_in_the_table(show: Show) -> None:
+    report = show(growing_heap(), "#view=table&sort=trend")
+    assert report.column(7)[:3] == ["growing", "kept", "recent"]
+    expect(report.page.get_by_role("columnheader", name="Trend")).to_have_attribute(
+        "aria-sort", "ascending"
+    )
+    expect(report.page.get_by_label("Stack of the selected row")).to_contain_text(
+        "growing: came in all along, and became more"
+    )
+    expect(report.tile("Leaked")).to_contain_text("42.0 MiB growing")
+    report.page.get_by_label("Rows").select_option(label="modules")
+    assert "growing" in report.column(7)
+    report.pick(0.30)  # of a moment nobody judges what remained at the end
+    expect(report.page.locator("#rows-head th")).to_have_count(7)
+    assert "Trend" not in heads(report)
+
+
 # ---- the other views
 
 
@@ -286,6 +332,54 @@ def test_everything_that_can_be_used_has_a_name(show: Show) -> None:
             .map((one) => one.outerHTML.slice(0, 90))"""
     )
     assert nameless == []
+
+
+def test_a_long_command_is_cut_until_it_is_asked_for(show: Show) -> None:
+    command = ("server", *(f"--option-number-{n}=value-{n}" for n in range(60)))
+    report = show(ToldHeap(told_heap().made_of, argv=command))
+    heading, more = report.page.get_by_role("heading", level=1), report.page.locator("#more")
+    for size in ({"width": 1280, "height": 720}, {"width": 500, "height": 900}):
+        report.page.set_viewport_size(size)  # type: ignore[arg-type]
+        expect(more).to_have_text("more")
+        before = heading.bounding_box()
+        assert before is not None
+        assert before["height"] < 45
+        assert heading.get_attribute("title") == " ".join(command)
+        more.click()
+        expect(more).to_have_attribute("aria-expanded", "true")
+        after = heading.bounding_box()
+        assert after is not None
+        assert after["height"] > 2 * before["height"]
+        for one in ("#command", "#state"):
+            assert report.page.locator(one).evaluate("one => one.scrollWidth <= one.clientWidth")
+        more.click()
+        expect(more).to_have_text("more")
+    other = show(told_heap())
+    expect(other.page.locator("#more")).to_be_hidden()
+    other.page.set_viewport_size({"width": 500, "height": 900})
+    expect(other.page.locator("#more")).to_be_visible()
+
+
+def test_keys_work_after_a_click_on_a_box(show: Show) -> None:
+    report = show(told_heap())
+    page = report.page
+    for label in ("Callers", "All frames"):
+        page.get_by_label(label).click()
+        expect(page.get_by_label(label)).to_be_focused()
+        page.keyboard.press("?")
+        expect(page.get_by_role("dialog")).to_be_visible()
+        page.keyboard.press("Escape")
+    page.get_by_label("All frames").focus()
+    page.keyboard.press("/")
+    search = page.get_by_role("searchbox")
+    expect(search).to_be_focused()
+    page.keyboard.type("a/i?")  # there they are letters
+    expect(search).to_have_value("a/i?")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    report.tab("Table")
+    page.get_by_label("Rows").focus()
+    page.keyboard.press("/")
+    expect(search).to_be_focused()
 
 
 def test_keys_are_explained(show: Show) -> None:

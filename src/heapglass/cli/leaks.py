@@ -148,7 +148,12 @@ def _suppressions(args: argparse.Namespace) -> Iterator[Suppression]:
             raise UsageError(f"{name} cannot be read: {error.strerror}") from None
         yield from parse_suppressions(text, name)
     if not args.no_built_in:
-        yield from parse_suppressions(_BUILT_IN.read_text(encoding="utf-8"), "")
+        yield from built_in_suppressions()
+
+
+def built_in_suppressions() -> Iterator[Suppression]:
+    """Of what the C and C++ runtimes keep."""
+    yield from parse_suppressions(_BUILT_IN.read_text(encoding="utf-8"), "")
 
 
 def _query(

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from heapglass.cli.arguments import add_wrapper_option, chosen_plumbing, chosen_units
+from heapglass.cli.leaks import built_in_suppressions
 from heapglass.cli.progress import ProgressLine
 from heapglass.cli.source import add_source_argument, inputs_of, open_source
 from heapglass.cli.target import check_free, spare_inputs
@@ -48,7 +49,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> int:
-    query = ReportQuery(room_for_document(), chosen_units(args), chosen_plumbing(args))
+    query = ReportQuery(
+        room_for_document(),
+        chosen_units(args),
+        chosen_plumbing(args),
+        tuple(built_in_suppressions()),
+    )
     path, inputs = Path(args.output or default_name(args.source)), inputs_of(args.source)
     spare_inputs(path, inputs)
     if args.output != _STDOUT:

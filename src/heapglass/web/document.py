@@ -13,7 +13,8 @@ import numpy as np
 
 from heapglass.analysis.plumbing import Plumbing
 from heapglass.analysis.series import add_peak
-from heapglass.model import HeapSource
+from heapglass.analysis.suppressions import Suppression
+from heapglass.model import BlockTable, HeapSource
 from heapglass.units import Units
 from heapglass.views.naming import Resolver
 from heapglass.web.births import Births, find_births
@@ -26,6 +27,7 @@ from heapglass.web.facts import (
 from heapglass.web.moments import COLUMNS, History, fit_history, read_history
 from heapglass.web.site_columns import ReportSites, build_sites
 from heapglass.web.timeline_columns import thin_timeline
+from heapglass.web.trends import WORDS, Trends, find_trends
 
 _MOST_SITES = 200_000
 _CORE_SHARE = 0.8  # of all room; the rest is for the history, whatever the sites leave over
@@ -38,6 +40,7 @@ class ReportQuery:
     room_bytes: int  # for both parts together, compressed
     units: Units = Units.IEC
     plumbing: Plumbing = field(default_factory=Plumbing)
+    suppressions: tuple[Suppression, ...] = ()  # what `heapglass leaks` leaves out
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +54,27 @@ def build_document(
 ) -> Document:
     """`step` is told before each step."""
     most, is_fitting = _MOST_SITES, False
+    step(0, _STEPS, "judging what remains")
+    blocks = source.blocks()
+    trends = find_trends(source, blocks, resolver, query.suppressions)
     while not is_fitting:
         step(0, _STEPS, "naming stacks")
         sites = build_sites(source, resolver, query.plumbing, most)
         step(1, _STEPS, "packing")
-        core = _pack_core(source, resolver, query, sites)
+        core = _pack_core(source, resolver, query, sites, trends)
         is_fitting = len(core) <= _CORE_SHARE * query.room_bytes or most == 1
         most = max(1, most * 2 // 3)
     step(2, _STEPS, "reading the history")
-    history = _pack_history(source, sites, query.room_bytes - len(core))
+    history = _pack_history(source, blocks, sites, query.room_bytes - len(core))
     return Document(core, history)
 
 
 def _pack_core(
-    source: HeapSource, resolver: Resolver, query: ReportQuery, sites: ReportSites
+    source: HeapSource,
+    resolver: Resolver,
+    query: ReportQuery,
+    sites: ReportSites,
+    trends: Trends,
 ) -> bytes:
     columns = Columns()
     strings: dict[str, int] = {}
@@ -74,9 +84,12 @@ def _pack_core(
         columns.add(f"site_{name}", values)
     for name, values in sites.errors.items():
         columns.add(f"site_{name}_error", values)
+    columns.add("site_trend", trends.by_place(sites.place, len(sites)))
     _add_timeline(columns, source)
     facts = collect_facts(source, sites.table, query.units)
     facts |= {"strings": list(strings), "warnings": list(resolver.warnings)}
+    facts |= {"trends": list(WORDS), "growing_bytes": trends.growing_bytes}
+    facts["knows_growth"] = trends.knows_growth
     facts["marks"] = [[mark.time_ns, mark.name] for mark in source.marks()]
     return columns.pack(facts)
 
@@ -108,9 +121,8 @@ def _add_timeline(columns: Columns, source: HeapSource) -> None:
         columns.add(f"point_{name}", getattr(timeline, name), is_rising=True)
 
 
-def _pack_history(source: HeapSource, sites: ReportSites, room: int) -> bytes:
+def _pack_history(source: HeapSource, blocks: BlockTable, sites: ReportSites, room: int) -> bytes:
     read = read_history(source.snapshots(), sites.place, len(sites))
-    blocks = source.blocks()
 
     def pack(history: History) -> bytes:
         times = np.array([moment.time_ns for moment in history.moments], np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,7 +59,9 @@ class ToldHeap(FakeSource):
         return Timeline(**columns | {"time_ns": times, "live_bytes": live})
 
     def blocks(self) -> BlockTable:
-        site, size, birth = np.array([*self.remaining], np.int64).reshape(-1, 3).T
+        sites = set(self.sites().id.tolist())
+        rows = [row for row in self.remaining if row[0] in sites]
+        site, size, birth = np.array(rows, np.int64).reshape(-1, 3).T
         address = np.arange(len(site), dtype=np.uint64)
         return BlockTable(address, size, site, birth, np.full(len(site), self.sample_interval))
 
@@ -71,6 +73,14 @@ def told_heap() -> ToldHeap:
         sizes={0: 3, 3: 150, 5: 1_800_000, 6: 220_000, 16: 500, 25: 1},
         lifetimes={0: 2_050_000, 1: 60_000, 4: 9_000, 12: 500},
     )
+
+
+def growing_heap() -> ToldHeap:
+    """Of site 2 blocks came in all along, and at half time it held half of what it holds; site 4's
+    only block is old, and site 5's came shortly before the end."""
+    steady = [(2, 4_000_000, n * 300_000_000) for n in range(11)]
+    rest = [(4, 4_096, 500_000_000), (5, 163_840, 3_350_000_000)]
+    return replace(told_heap(), remaining=(*steady, *rest))
 
 
 def silent_heap() -> ToldHeap:

@@ -5,6 +5,9 @@ const READING = [
       " at the moment picked. In a window, what grew.",
   "Leaked: never freed until the end. With a moment or window, only what was allocated then. Of a" +
       " program that was ended it is called left, of a running one still in use.",
+  "Trend, as 'heapglass leaks' judges it: growing, what came in all along and became more; kept," +
+      " old blocks that did not become more; recent, what came shortly before the end; runtime, what" +
+      " the C and C++ runtimes keep.",
   "Allocated and allocations: all that was ever asked for, also what was freed again. Temporary:" +
       " freed before its thread allocated anything else.",
   "Frames of the allocator, the C and C++ runtimes and their containers are left out of the flame" +
@@ -13,6 +16,9 @@ const READING = [
       " called. With Callers on, the first row are the functions that allocate, and below them" +
       " who called them.",
 ];
+
+const BY_AGES_ALONE =
+    "No snapshot is near half time: what grows is judged by the ages of its blocks alone.";
 
 function drawAbout(element, heap) {
   const {facts} = heap;
@@ -24,7 +30,7 @@ function drawAbout(element, heap) {
       ...makeList("What recording took", facts.cost),
       ...makeList("What this page leaves out of the recording", facts.thinned, times),
       ...makeList("Names that are missing", facts.warnings, "None."),
-      ...makeList("How to read it", READING),
+      ...makeList("How to read it", [...READING, ...(facts.knows_growth ? [] : [BY_AGES_ALONE])]),
   );
 }
 

@@ -44,7 +44,7 @@ function readAddress(text, heap) {
   };
   choose("tab", "view", TABS);
   choose("measure", "by", MEASURES);
-  choose("sort", "sort", [...MEASURES, "name", "place"]);
+  choose("sort", "sort", [...MEASURES, "name", "place", "trend"]);
   choose("group", "rows", GROUPS);
   state.query = words.get("search") ?? "";
   state.inverted = words.get("callers") === "1";

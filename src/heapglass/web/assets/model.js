@@ -54,6 +54,9 @@ class Heap {
 
   isNamed(f) { return (this.columns.function_flags[f] & NAMED) !== 0; }
 
+  // What `heapglass leaks` calls it, "" where nothing remains.
+  trendWord(trend) { return this.facts.trends[trend]; }
+
   // The frames of a site, innermost first.
   stack(site) {
     const {node_frame, frame_function, frame_line, frame_inlined} = this.columns;

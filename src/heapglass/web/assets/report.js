@@ -258,6 +258,7 @@ class Report {
       process.started,
     ];
     byId("state").textContent = known.join("  ·  ");
+    byId("state").title = known.join("  ·  ");
     const sentences = [...facts.caveats, ...facts.thinned, ...facts.cost];
     byId("caveats").hidden = false;
     const losses = [...facts.caveats, ...facts.thinned];
@@ -272,6 +273,17 @@ class Report {
     drawThreads(byId("view-threads"), this.heap);
     drawAbout(byId("view-about"), this.heap);
     drawKeys(byId("keys"));
+  }
+
+  // The command and what stands below it, whole or cut; "more" where something is cut.
+  showHead(isWhole = false) {
+    this.isHeadWhole = isWhole;
+    byId("command").closest(".head").classList.toggle("is-whole", isWhole);
+    const isCut = (one) =>
+        one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight + 1;
+    byId("more").hidden = !isWhole && ![byId("command"), byId("state")].some(isCut);
+    byId("more").textContent = isWhole ? "less" : "more";
+    byId("more").setAttribute("aria-expanded", String(isWhole));
   }
 
   // Show a site's whole stack in the flame graph.
@@ -302,6 +314,8 @@ class Report {
     byId("whole").addEventListener("click", () => this.pick(null));
     for (const name of ["zoom", "hide", "table"])
       byId(`act-${name}`).addEventListener("click", () => this.act(name));
+    byId("more").addEventListener("click", () => this.showHead(!this.isHeadWhole));
+    new ResizeObserver(() => this.showHead(this.isHeadWhole)).observe(byId("state").parentElement);
     byId("share").addEventListener("click", () => copyText(location.href));
     byId("theme").addEventListener(
         "click",
@@ -341,7 +355,7 @@ class Report {
   press(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || byId("keys").open) return;
     if (event.key === "Escape") return this.escape(event);
-    if (event.target.closest("input, select, textarea")) return;
+    if (isTyping(event)) return;
     const keys = {
       "/": () => {
         if (!["flame", "table"].includes(this.state.tab)) this.change({tab: "flame"});
@@ -374,4 +388,12 @@ class Report {
     else if (state.query) this.change({query: ""});
     else this.pick(null);
   }
+}
+
+// Letters belong to a text field, and to a list, which looks for what begins with them. A box to
+// tick takes none.
+function isTyping(event) {
+  const {target, key} = event;
+  if (target.closest("select")) return /^[a-z0-9]$/i.test(key);
+  return Boolean(target.closest("textarea, input:not([type=checkbox])"));
 }

@@ -26,6 +26,7 @@ function stackRows(heap, content, sites) {
     callers: (row) => callersText(heap, sites[row]),
     count: () => 1,
     largest: (row) => sites[row],
+    trend: (row) => heap.columns.site_trend[sites[row]],
   };
 }
 
@@ -62,6 +63,7 @@ function ownerRows(heap, content, sites) {
     count: (row) => members[row].length,
     largest: (row) =>
         members[row].reduce((best, site) => (current[site] > current[best] ? site : best)),
+    trend: (row) => mostCertain(members[row].map((site) => heap.columns.site_trend[site])),
   };
 }
 
@@ -78,6 +80,12 @@ function callersText(heap, site) {
   return names.map((name) => ` ← ${name}`).join("");
 }
 
+// The page's trends are numbered from the most certain one down, from 1; 0: nothing remains.
+function mostCertain(trends) {
+  const least = trends.reduce((best, trend) => (trend && trend < best ? trend : best), Infinity);
+  return least === Infinity ? 0 : least;
+}
+
 function mapMeasures(make) {
   return Object.fromEntries(MEASURES.map((name) => [name, make(name)]));
 }
@@ -87,6 +95,11 @@ function sortRows(rows, {sort}) {
   if (sort in rows.values) {
     const values = rows.values[sort];
     return order.sort((a, b) => values[b] - values[a] || a - b);
+  }
+  if (sort === "trend") {
+    const rank = order.map((row) => rows.trend(row) || Infinity);
+    const live = rows.values.leaked;
+    return order.sort((a, b) => rank[a] - rank[b] || live[b] - live[a] || a - b);
   }
   const texts = order.map((row) => rows[sort](row));
   return order.sort((a, b) => (texts[a] < texts[b] ? -1 : texts[a] > texts[b] ? 1 : a - b));

@@ -125,8 +125,9 @@ const DESCRIBED = {
     if (time) return ["Live", "in use", `at ${time.end}`];
     return ["Live", "in use", remainder === "live" ? "now" : "at the end"];
   },
-  leaked: ({totals}, time) => {
-    const blocks = plural(totals.live_blocks, "block");
+  leaked: ({totals, growing_bytes: growing}, time) => {
+    const grows = growing ? `${formatSize(growing)} growing · ` : "";
+    const blocks = `${grows}${plural(totals.live_blocks, "block")}`;
     return ["Leaked", "never freed", time ? `of what came ${time.when}` : blocks];
   },
   allocated: ({totals}, time) => {

@@ -1,5 +1,12 @@
 // The pane beside the table: the selected row's numbers, and its stack with source lines.
 
+const TRENDS = {
+  growing: "growing: came in all along, and became more",
+  kept: "kept: old blocks that did not become more",
+  recent: "recent: came shortly before the end",
+  runtime: "runtime: kept by the C or C++ runtime",
+};
+
 class StackPane {
   constructor(element, heap, actions) { Object.assign(this, {element, heap, actions}); }
 
@@ -9,7 +16,11 @@ class StackPane {
     const site = rows.largest(row);
     const isStack = content.group === "stack";
     const title = isStack ? heap.name(heap.functionOf(heap.owners[site])) : rows.title(row);
-    const facts = [...this.amounts(content, rows, row), ...(isStack ? this.sizes(site) : [])];
+    const facts = [
+      ...this.amounts(content, rows, row),
+      ...this.trend(content, rows.trend(row)),
+      ...(isStack ? this.sizes(site) : []),
+    ];
     const pair = ([word, text]) =>
         [makeElement("dt", {}, word),
          makeElement("dd", {class: "num"}, text),
@@ -33,6 +44,11 @@ class StackPane {
       const amount = wholeAmount(name, value, rows.error(name, row));
       return [words.name, `${amount}  (${formatShare(value, total)})`];
     });
+  }
+
+  trend({isWhole}, trend) {
+    const word = this.heap.trendWord(trend);
+    return isWhole && word ? [["Trend", TRENDS[word]]] : [];
   }
 
   sizes(site) {

@@ -6,6 +6,14 @@ const STAND_INS = {
   live: "leaked",
   temporary: "count"
 };  // for the column that is left out
+// Pixels; those of the columns are in parts.css, too.
+const NARROW = 640;
+const LEAST_NAME = 180;
+const WIDTHS = {
+  n: 87,
+  "n estimated": 107,
+  "text trend": 68
+};
 
 class SiteTable {
   constructor(elements, heap, actions) {
@@ -13,7 +21,7 @@ class SiteTable {
     this.stack = new StackPane(this.pane, heap, actions);
     this.selected = null;
     this.scroller.addEventListener("scroll", onceAFrame(() => this.fill()));
-    new ResizeObserver(() => this.fill()).observe(this.scroller);
+    new ResizeObserver(() => this.resize()).observe(this.scroller);
     this.body.addEventListener("click", (event) => {
       const row = event.target.closest("tr[data-row]");
       if (row) this.select(Number(row.dataset.row), true);
@@ -23,12 +31,13 @@ class SiteTable {
 
   // `content`: measures by name, measure (the current one), sort, group, matches by site or null.
   show(content) {
-    // Of the whole run, live is what leaked; in a span temporary ones are not known.
+    // Of the whole run, live is what leaked; in a span temporary ones and trends are not known.
     const left = content.isWhole ? "live" : "temporary";
-    this.columns = MEASURES.filter((measure) => measure !== left);
+    const columns = MEASURES.filter((measure) => measure !== left);
     const shown = (name) => (name === left ? STAND_INS[name] : name);
-    const {measure, sort} = content;
-    this.content = {...content, columns: this.columns, measure: shown(measure), sort: shown(sort)};
+    const {measure} = content;
+    const sort = content.sort === "trend" && !content.isWhole ? measure : content.sort;
+    this.content = {...content, columns, measure: shown(measure), sort: shown(sort)};
     this.rows = groupRows(this.heap, this.content);
     this.order = sortRows(this.rows, this.content);
     this.place = new Map(this.order.map((row, place) => [this.rows.keys[row], place]));
@@ -38,15 +47,36 @@ class SiteTable {
     this.showStack(content.row);
   }
 
+  // The columns that there is room for, as [key, word, kind]. Where there is little the name comes
+  // first, then the numbers that the rows are chosen and sorted by, then others.
+  fitColumns() {
+    const {columns, measures, group, isWhole, measure, sort} = this.content;
+    const isStack = group === "stack";
+    const kind = columns.every((name) => !measures[name].errors) ? "n" : "n estimated";
+    const numbers = columns.map((name) => [name, measures[name].words.name, kind]);
+    const name = ["name", isStack ? "Function" : capital(group), "text name"];
+    const trend = ["trend", "Trend", "text trend"];
+    const room = this.scroller.clientWidth;
+    if (room >= NARROW) {
+      const place = ["place", isStack ? "Where" : "Stacks", "text where"];
+      return [...numbers, name, place, ...(isWhole ? [trend] : [])];
+    }
+    const first = (key) => (key === measure ? 0 : key === sort ? 1 : key === "trend" ? 2 : 3);
+    const wanted = [...(isWhole ? [trend] : []), ...numbers];
+    wanted.sort(([a], [b]) => first(a) - first(b));
+    let left = room - LEAST_NAME;
+    const fitting = wanted.filter(([, , kind]) => {
+      left -= WIDTHS[kind];
+      return left >= 0;
+    });
+    return [name, ...[...numbers, trend].filter(([key]) => fitting.some(([one]) => one === key))];
+  }
+
   drawHead() {
-    const {measures, sort} = this.content;
-    const heads = [
-      ...this.columns.map((measure) => [measure, measures[measure].words.name, ""]),
-      ["name", this.content.group === "stack" ? "Function" : capital(this.content.group), "text"],
-      ["place", this.content.group === "stack" ? "Where" : "Stacks", "text"],
-    ];
-    this.head.replaceChildren(...heads.map(([key, word, kind]) => {
-      const isText = kind === "text";
+    const {sort} = this.content;
+    this.columns = this.fitColumns();
+    this.head.replaceChildren(...this.columns.map(([key, word, kind]) => {
+      const isText = kind.startsWith("text");
       const direction = isText ? "ascending" : "descending";
       const button = makeElement(
           "button", {type: "button", onclick: () => this.actions.sort(key)}, word,
@@ -56,11 +86,17 @@ class SiteTable {
     }));
     const table = this.head.closest("table");
     table.querySelector("colgroup")?.remove();
-    const isExact = this.columns.every((name) => !measures[name].errors);
-    const kinds = [...this.columns.map(() => (isExact ? "n" : "n estimated")), "name", "where"];
-    table.prepend(
-        makeElement("colgroup", {}, ...kinds.map((kind) => makeElement("col", {class: kind}))));
+    table.prepend(makeElement(
+        "colgroup", {}, ...this.columns.map(([, , kind]) => makeElement("col", {class: kind}))));
     table.setAttribute("aria-rowcount", this.order.length + 1);
+  }
+
+  // The window has another width: columns may come or go.
+  resize() {
+    if (!this.content || !this.scroller.clientWidth) return;
+    const before = String(this.columns);
+    if (String(this.fitColumns()) !== before) this.drawHead();
+    this.fill();
   }
 
   fill() {
@@ -69,13 +105,13 @@ class SiteTable {
     const first = Math.max(0, Math.floor(this.scroller.scrollTop / ROW_HEIGHT) - MARGIN_ROWS);
     const last = Math.min(
         count, first + Math.ceil(this.scroller.clientHeight / ROW_HEIGHT) + 2 * MARGIN_ROWS);
-    const rows = [space(first, this.columns.length + 2)];
+    const rows = [space(first, this.columns.length)];
     for (let place = first; place < last; place += 1) rows.push(this.makeRow(place));
-    rows.push(space(count - last, this.columns.length + 2));
+    rows.push(space(count - last, this.columns.length));
     if (!count)
       rows.push(makeElement(
           "tr", {},
-          makeElement("td", {class: "rows-empty", colspan: this.columns.length + 2}, "No rows.")));
+          makeElement("td", {class: "rows-empty", colspan: this.columns.length}, "No rows.")));
     const hadFocus = this.body.contains(document.activeElement);
     this.body.replaceChildren(...rows);
     if (hadFocus) this.body.querySelector('tr[tabindex="0"]')?.focus({preventScroll: true});
@@ -83,20 +119,6 @@ class SiteTable {
 
   makeRow(place) {
     const row = this.order[place];
-    const {measures, measure} = this.content;
-    const cells = this.columns.map((name) => {
-      const value = this.rows.values[name][row];
-      const margin = value > 0 ? marginOf(name, value, this.rows.error(name, row)) : "";
-      const cell = makeElement(
-          "td", {class: value > 0 ? "" : "none"}, value > 0 ? formatValue(name, value) : "–",
-          margin ? makeElement("span", {class: "quiet"}, margin) : "");
-      if (name === measure && value > 0) {
-        const bar = makeElement("i", {class: "share"});
-        bar.style.width = `${Math.max(1, (100 * value) / Math.max(1, measures[name].total))}%`;
-        cell.append(bar);
-      }
-      return cell;
-    });
     const isSelected = this.rows.keys[row] === this.selected;
     return makeElement(
         "tr", {
@@ -105,13 +127,38 @@ class SiteTable {
           "aria-selected": String(isSelected),
           tabindex: isSelected ? "0" : "-1"
         },
-        ...cells,
-        makeElement(
-            "td", {class: "text", title: this.rows.title(row)}, this.rows.name(row),
-            makeElement("span", {class: "quiet"}, this.rows.callers(row))),
-        makeElement(
-            "td", {class: "text place", title: this.rows.place(row)},
-            shortPlace(this.rows.place(row))));
+        ...this.columns.map(([key]) => this.makeCell(key, row)));
+  }
+
+  makeCell(key, row) {
+    const {rows} = this;
+    if (key === "name")
+      return makeElement(
+          "td", {class: "text", title: `${rows.title(row)}${rows.callers(row)}`}, rows.name(row),
+          makeElement("span", {class: "quiet"}, rows.callers(row)));
+    if (key === "place")
+      return makeElement(
+          "td", {class: "text place", title: rows.place(row)}, shortPlace(rows.place(row)));
+    if (key === "trend") {
+      const trend = this.heap.trendWord(rows.trend(row));
+      return makeElement("td", {class: `text trend ${trend || "none"}`}, trend || "–");
+    }
+    return this.makeNumber(key, row);
+  }
+
+  makeNumber(name, row) {
+    const {measures, measure} = this.content;
+    const value = this.rows.values[name][row];
+    const margin = value > 0 ? marginOf(name, value, this.rows.error(name, row)) : "";
+    const cell = makeElement(
+        "td", {class: value > 0 ? "" : "none"}, value > 0 ? formatValue(name, value) : "–",
+        margin ? makeElement("span", {class: "quiet"}, margin) : "");
+    if (name === measure && value > 0) {
+      const bar = makeElement("i", {class: "share"});
+      bar.style.width = `${Math.max(1, (100 * value) / Math.max(1, measures[name].total))}%`;
+      cell.append(bar);
+    }
+    return cell;
   }
 
   press(event) {
