@@ -5,6 +5,7 @@
 #define HEAPGLASS_TYPES_ONLY
 #include "heapglass.h"
 #include "live_table.h"
+#include "losses.h"
 #include "mode.h"
 #include "modules.h"
 #include "printing.h"
@@ -185,6 +186,7 @@ static void print_summary(struct hg_printer *out, const struct hg_live_table *ta
     if (hg_mode_is_light()) print_number(out, "peak_usable_bytes = ", totals.peak_bytes);
     print_number(out, "stacks = ", table->count);
     if (hg_load(&g_header->paused_ns)) print_pauses(out);
+    hg_losses_print(out, "caveat = ", "\n");
 }
 
 /* ---- requests ----------------------------------------------------------------------------------- */

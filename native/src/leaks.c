@@ -1,6 +1,7 @@
 #include "leaks.h"
 
 #include "frame_text.h"
+#include "losses.h"
 #include "options.h"
 #include "recording.h"
 #include "say.h"
@@ -77,6 +78,7 @@ static void print_caveats(struct hg_printer *printer, const struct hg_live_sourc
         hg_print_text(printer, "(recording was paused: blocks from then are missing)\n");
     if (hg_load(&g_header->ladder))
         hg_print_text(printer, "(recording is incomplete: disk or memory was full)\n");
+    hg_losses_print(printer, "(", ")\n");
 }
 
 static void print_head(struct hg_printer *printer, const struct hg_live_sources *sources) {

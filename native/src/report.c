@@ -5,6 +5,7 @@
 #include "census.h"
 #include "clock.h"
 #include "lifecycle.h"
+#include "losses.h"
 #include "naming.h"
 #include "options.h"
 #include "printing.h"
@@ -116,6 +117,7 @@ static void print_caveats(struct hg_printer *out, const struct hg_census *census
     if (hg_load(&g_header->ladder)) {
         hg_print_text(out, "(recording is incomplete: disk or memory is full)\n");
     }
+    hg_losses_print(out, "(", ")\n");
     if (g_report.unwritten) {
         hg_print_char(out, '(');
         hg_print_decimal(out, g_report.unwritten);

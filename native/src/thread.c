@@ -41,6 +41,10 @@ bool hg_threads_start(void) {
                                              sizeof(struct hg_thread_record), MAX_THREADS);
 }
 
+const struct hg_thread_record *hg_threads_record(uint32_t index) {
+    return hg_table_find(&g_threads.records, index);
+}
+
 struct hg_table *hg_threads_shard(uint32_t number) {
     struct hg_thread *slot = hg_load_acquire(&g_threads.slots[number]);
     return slot ? &slot->counters : NULL;

@@ -103,6 +103,9 @@ void hg_threads_hide(void);
 /* Live bytes that threads have not handed to the shared total yet. */
 int64_t hg_threads_unflushed(void);
 
+/* The record of thread `index`, also of one that has ended, or NULL. Below header.threads. */
+const struct hg_thread_record *hg_threads_record(uint32_t index);
+
 /* The counters of shard `number`, or NULL. Numbers go up to header.shards. */
 struct hg_table *hg_threads_shard(uint32_t number);
 /* What stands beside its line of this site, or NULL. */

@@ -37,7 +37,11 @@ def test_headlines(show: Show) -> None:
 
 def test_losses_and_cost_stand_at_the_top(show: Show) -> None:
     heap = told_heap()
-    heap.loss_items = {LossKind.EARLY: 1, LossKind.STACK_NO_RULE: 7}
+    heap.loss_items = {
+        LossKind.EARLY: 1,
+        LossKind.SITES_FULL: 123_456,
+        LossKind.STACK_NO_RULE: 70_000,
+    }
     report = show(heap)
     line = report.page.locator("#caveats summary")
     expect(line).to_contain_text("2 things to know")
@@ -47,10 +51,32 @@ def test_losses_and_cost_stand_at_the_top(show: Show) -> None:
         "at code without unwind information"
     )
 
+    expect(report.page.locator("#caveat-list")).not_to_contain_text("before recording could start")
+    report.tab("About")
+    about = report.page.locator("#view-about")
+    expect(about.get_by_role("heading", name="Losses that change no number by 1 %")).to_be_visible()
+    expect(about).to_contain_text("Missed 1 allocation made before recording could start")
+
 
 def test_nothing_lost(show: Show) -> None:
     report = show(told_heap())
     expect(report.page.locator("#caveats summary")).to_contain_text("Complete and exact")
+    report.tab("About")
+    expect(report.page.locator("#view-about")).not_to_contain_text("Losses that")
+
+
+def test_little_lost(show: Show) -> None:
+    heap = told_heap()
+    heap.peak_error_bytes, heap.usable_peak_error_bytes = 96 << 10, 128 << 10
+    report = show(heap)
+    line = report.page.locator("#caveats summary")
+    expect(line).to_contain_text("Exact to 1 %")
+    expect(line).not_to_contain_text("thing")
+    report.tab("About")
+    about = report.page.locator("#view-about")
+    expect(about).to_contain_text("Nothing that changes a number by 1 %.")
+    expect(about).to_contain_text("The peak may have been up to 96.0 KiB higher")
+    expect(about).to_contain_text("up to 128 KiB off: threads tell of it in batches")
 
 
 # ---- measures and time

@@ -110,6 +110,13 @@ def test_samples_and_pauses_are_said(bench: Bench) -> None:
     assert report.blocks == 0
 
 
+def test_cut_stacks_are_said_where_they_are_many(bench: Bench) -> None:
+    _, report = told(bench, "50", HEAPGLASS_DEPTH="1")
+    (note,) = report.notes
+    assert note.startswith("(not seen, or only in part: stacks cut at the depth limit (")
+    assert told(bench, "50")[1].notes == ()
+
+
 def test_what_took_the_place_of_stderr_is_left_alone(bench: Bench, tmp_path: Path) -> None:
     other = tmp_path / "database"
     other.write_text("precious")

@@ -82,6 +82,9 @@ def test_recursion_is_cut_at_the_limit(bench: Bench) -> None:
     ]
     # The whole one, the one a frame too long, and the three that are nothing but recursion.
     assert sorted(found) == [(36, 40, None), (37, 40, Pseudo.DEPTH), (40, 40, Pseudo.DEPTH)]
+    sites = recording.sites().id.tolist()
+    cuts = recording.cuts()
+    assert [cuts.get(site) for site in sites] == [recording.stack(site).cut for site in sites]
 
 
 def test_stacks_as_deep_as_imports_are_whole(bench: Bench) -> None:

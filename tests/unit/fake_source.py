@@ -136,6 +136,8 @@ class FakeSource:
     named_moments: Sequence[Mark] = ()
     unwritten_outputs: int = 0
     dropped_modules: int = 0
+    dropped_marks: int = 0
+    usable_peak_error_bytes: int = 0
     state: ProcessState = ProcessState.EXITED
     exit_status: int | None = 0
     exit_signal: int | None = None
@@ -221,6 +223,8 @@ class FakeSource:
             peak_error_bytes=self.peak_error_bytes,
             unwritten_outputs=self.unwritten_outputs,
             dropped_modules=self.dropped_modules,
+            dropped_marks=self.dropped_marks,
+            usable_peak_error_bytes=self.usable_peak_error_bytes,
         )
 
     @property
@@ -325,6 +329,9 @@ class FakeSource:
             shard: site_table([m.row(self._id(m)) for m in self.made_of if m.shard == shard])
             for shard in shards
         }
+
+    def cuts(self) -> Mapping[int, Pseudo]:
+        return {self._id(made): made.cut for made in self.made_of if made.cut is not None}
 
     def stack(self, site: int) -> Stack:
         self.stack_calls.append(site)

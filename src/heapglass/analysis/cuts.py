@@ -22,13 +22,14 @@ def find_cuts(source: HeapSource, table: SiteTable) -> tuple[Cut, ...]:
     """By reason and module, most allocations first; `table` holds all sites of the source."""
     modules = source.modules
     found: dict[tuple[Pseudo, str], tuple[int, int]] = {}
+    reasons = source.cuts()
     for site, allocations in zip(table.id.tolist(), table.allocations.tolist(), strict=True):
-        stack = source.stack(site)
-        if stack.cut is None or stack.cut in _CHOSEN:
+        if site not in reasons or reasons[site] in _CHOSEN:
             continue
+        stack = source.stack(site)
         # The outermost frame that is known: from there no rule led on.
         last = stack.frames[-1].module if stack.frames else -1
-        key = stack.cut, modules[last].path if last >= 0 else ""
+        key = reasons[site], modules[last].path if last >= 0 else ""
         sites, sum_before = found.get(key, (0, 0))
         found[key] = sites + 1, sum_before + allocations
     cuts = [Cut(*key, *counts) for key, counts in found.items()]

@@ -21,6 +21,7 @@ from heapglass.model import (
     Mark,
     Module,
     Process,
+    Pseudo,
     Recorder,
     SiteTable,
     Snapshot,
@@ -115,6 +116,9 @@ class Narrowed:
 
     def stack(self, site: int) -> Stack:
         return self._whole.stack(site)
+
+    def cuts(self) -> Mapping[int, Pseudo]:
+        return self._whole.cuts()
 
     def size_histogram(self, site: int | None = None) -> Histogram:
         return self._whole.size_histogram(site)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
+from heapglass.analysis.material import Figures, is_loss_material, is_material
 from heapglass.launch.session import Session
 from heapglass.launch.voice import short_name
 from heapglass.recording import schema
@@ -79,8 +80,11 @@ def _main_lines(main: Glance) -> Iterator[str]:
         yield f"sampled, once in {every}: sites are estimates; what is live counts usable bytes"
     if main.sums.counts_usable and (main.header.paused_ns or main.header.paused_since):
         yield "recording was paused: live and peak are off by what was allocated or freed then"
-    if main.losses:
-        yield "not seen, or only in part: " + ", ".join(_losses(main))
+    if losses := ", ".join(_losses(main)):
+        yield f"not seen, or only in part: {losses}"
+    error = main.header.peak_error_bytes
+    if is_material(error, main.peak_bytes):
+        yield f"the peak may be up to {format_size(error)} higher: threads are added up in batches"
     if main.header.modules > schema.MODULES:
         loads = _counted(main.header.modules - schema.MODULES, "load")
         yield f"no room to note {loads} of libraries: their code has no names"
@@ -102,8 +106,8 @@ def _where_lines(main: Glance, session: Session, directory: str) -> Iterator[str
 
 
 def _child_line(child: Glance, directory: str) -> str:
-    lost = sum(child.losses.values())
-    losses = f"; losses: {format_compact(lost)}" if lost else ""
+    lost = ", ".join(_losses(child))
+    losses = f"; not seen, or only in part: {lost}" if lost else ""
     return (
         f"{_who(child)}, {_standing(child)}: {_counted(child.sums.allocations, 'allocation')}; "
         f"peak {format_size(child.peak_bytes)}; {_left(child)}{losses}; "
@@ -128,8 +132,19 @@ def _left(found: Glance) -> str:
 
 
 def _losses(found: Glance) -> Iterator[str]:
+    """Those that may change a figure by one per cent or more; `heapglass doctor` has all."""
+    sums = found.sums
+    figures = Figures(
+        sums.allocations,
+        sums.frees,
+        sums.live_blocks,
+        # Samples are not counted as such; each that was not recalled was walked for.
+        sums.stats["walks"] if found.sample_bytes else sums.allocations,
+        sums.counts_usable,
+    )
     for kind, events in found.losses.items():
-        yield f"{LOSS_WORDS.get(kind, kind)} ({format_compact(events)})"
+        if is_loss_material(kind, events, figures):
+            yield f"{LOSS_WORDS.get(kind, kind)} ({format_compact(events)})"
 
 
 def _counted(count: int, noun: str) -> str:

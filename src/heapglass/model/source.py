@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from heapglass.model.process import Losses, Module, Process, Recorder, Thread, Totals
-from heapglass.model.stack import Stack
+from heapglass.model.stack import Pseudo, Stack
 from heapglass.model.tables import BlockTable, Histogram, Mark, SiteTable, Snapshot, Timeline
 from heapglass.model.workings import Workings
 
@@ -51,6 +51,10 @@ class HeapSource(Protocol):
         ...
 
     def stack(self, site: int) -> Stack: ...
+    def cuts(self) -> Mapping[int, Pseudo]:
+        """Why stacks end early, by site, of those that do."""
+        ...
+
     def size_histogram(self, site: int | None = None) -> Histogram: ...
     def lifetime_histogram(self, site: int | None = None) -> Histogram: ...
     def blocks(self) -> BlockTable: ...

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from heapglass.errors import RecordingError
-from heapglass.model import BlockTable, LiveUnit
+from heapglass.model import BlockTable, LiveUnit, Pseudo
 from heapglass.recording import counters, histograms, schema, summary
 from heapglass.recording.arenas import read_arena
 from heapglass.recording.image import Image
@@ -139,6 +139,13 @@ class Recording:
         if stack is None:
             raise self._no_site(site)
         return stack
+
+    def cuts(self) -> Mapping[int, Pseudo]:
+        stacks = self._read_stacks()
+        sites = np.flatnonzero(stacks.cut)
+        shown = sites[stacks.canonical[sites] == sites]
+        reasons = stacks.cut[shown].tolist()
+        return {site: Pseudo(why) for site, why in zip(shown.tolist(), reasons, strict=True)}
 
     def size_histogram(self, site: int | None = None) -> Histogram:
         return self._histogram(histograms.sizes, site)

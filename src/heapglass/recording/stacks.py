@@ -42,6 +42,7 @@ class Stacks:
         "_node",
         "_parent",
         "canonical",
+        "cut",
         "first_seen",
         "is_annotated",
         "modules",
@@ -64,7 +65,9 @@ class Stacks:
         # sample_shift[site] is the logarithm of the interval it was sampled at, 0 for exact ones.
         self.sample_shift = self._take_sampled()
         self.first_seen = signed(sites["first_seen"])
-        # canonical[site] is the id that its stack is shown under, 0 where no site is visible.
+        # cut[site] is why its stack ends early, as enum hg_pseudo has it, 0 where it does not;
+        # canonical[site] the id that its stack is shown under, 0 where no site is visible.
+        self.cut = np.zeros(len(self._node), np.int64)
         self.canonical = self._merge()
 
     def _take_annotated(self) -> NDArray[np.bool_]:
@@ -128,7 +131,9 @@ class Stacks:
         keys = self._node[ids] * 2 + self.is_annotated[ids]
         keys, lowest, back = np.unique(keys, return_index=True, return_inverse=True)
         shown_as = ids[lowest]
-        fingerprints = self._fingerprints(keys >> 1)
+        fingerprints, roots = self._fingerprints(keys >> 1)
+        outermost = self._address[roots]
+        self.cut[ids] = np.where(outermost < schema.PSEUDO_END, signed(outermost), 0)[back]
         _, group, size = np.unique(fingerprints, return_inverse=True, return_counts=True)
         by_stack: dict[tuple[Stack | None, bool], int] = {}
         suspects = np.flatnonzero(size[group] > 1)
@@ -139,19 +144,24 @@ class Stacks:
         canonical[ids] = shown_as[back]
         return canonical
 
-    def _fingerprints(self, nodes: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """A hash of each node's way to the root, all ways walked at once and checked."""
+    def _fingerprints(
+        self, nodes: NDArray[np.int64]
+    ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """A hash of each node's way to the root, and the outermost node on it; all ways walked at
+        once and checked."""
         marks = _mix(self._address ^ _mix(self._module.astype(np.uint64)))
         prints = np.zeros(len(nodes), np.uint64)
+        roots = np.zeros(len(nodes), np.int64)
         walking, at = np.arange(len(nodes)), nodes
         for _ in range(_MOST_FRAMES):
             self._check_nodes(at)
             prints[walking] = prints[walking] * _ODD + marks[at]
+            roots[walking] = at
             at = self._parent[at]
             onward = at != 0
             walking, at = walking[onward], at[onward]
             if not len(at):
-                return prints
+                return prints, roots
         raise self._file.damaged("a stack in it never ends")
 
     def _check_nodes(self, nodes: NDArray[np.int64]) -> None:

@@ -18,6 +18,7 @@ from heapglass.model import (
     Module,
     Process,
     ProcessState,
+    Pseudo,
     Recorder,
     RecordingPlace,
     SiteTable,
@@ -188,6 +189,10 @@ class LogHeap:
 
     def stack(self, site: int) -> Stack:
         return self.replay.notes.stacks[site]
+
+    def cuts(self) -> Mapping[int, Pseudo]:
+        """A log does not tell whether a stack is whole."""
+        return {}
 
     def size_histogram(self, site: int | None = None) -> Histogram:
         return Histogram(self.replay.sizes.of(site), 1)

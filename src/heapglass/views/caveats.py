@@ -1,7 +1,11 @@
-"""What the reader of any number must know first: losses and approximations, one sentence each."""
+"""What the reader of any number must know first: losses and approximations, one sentence each.
+
+Of losses, those that are material (analysis/material.py); `list_small` has the others.
+"""
 
 from __future__ import annotations
 
+from heapglass.analysis.material import is_material, material_losses
 from heapglass.analysis.narrowed import absent_counters, is_part
 from heapglass.analysis.peak import peak_difference_bytes
 from heapglass.launch.report import REASON_WORDS
@@ -91,24 +95,49 @@ _LIGHT_SENTENCES: dict[LossKind, tuple[str, str]] = {
 
 
 def list_caveats(source: HeapSource, table: SiteTable, units: Units = Units.IEC) -> tuple[str, ...]:
-    """Everything that makes the numbers less than whole and exact; empty when nothing does.
-
-    `table` holds all sites of the source.
-    """
+    """What makes a number other than whole and exact, by one per cent or more, or nobody knows by
+    how much; empty when nothing does. `table` holds all sites of the source."""
     losses = source.losses
+    material, _ = _losses(source, table, units)
     return (
         *source.notes,
         *ladder_sentences(losses),
-        *(loss_sentence(loss, source.totals.live_unit) for loss in losses.items if loss.events),
+        *material,
         *module_sentences(losses),
         *(part_sentences if is_part(source) else whole_sentences)(source, units),
         *budget_sentences(source.recorder, units),
         *pause_sentences(source.recorder),
-        *peak_sentences(losses, units),
-        *share_sentences(peak_difference_bytes(source, table), units),
-        *output_sentences(losses),
         *annotation_sentences(source.annotated(), units),
     )
+
+
+def list_small(source: HeapSource, table: SiteTable, units: Units = Units.IEC) -> tuple[str, ...]:
+    """Losses and approximations that change no number by one per cent."""
+    _, small = _losses(source, table, units)
+    return small
+
+
+def _losses(
+    source: HeapSource, table: SiteTable, units: Units
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The material ones, and the others."""
+    sentences: dict[bool, list[str]] = {True: [], False: []}
+    losses, totals = source.losses, source.totals
+    material = material_losses(source, table)
+    for loss in losses.items:
+        if loss.events:
+            sentences[loss.kind in material].append(loss_sentence(loss, totals.live_unit))
+    difference = peak_difference_bytes(source, table)
+    amounts = (
+        (peak_sentences(losses, units), losses.peak_error_bytes, totals.peak_bytes),
+        (share_sentences(difference, units), abs(difference or 0), totals.peak_bytes),
+        (mark_sentences(losses), losses.dropped_marks, len(source.marks())),
+    )
+    for those, lost, figure in amounts:
+        sentences[is_material(lost, figure)].extend(those)
+    # No list shows that peak: where it stands its error does, too.
+    sentences[False].extend(usable_peak_sentences(losses, units))
+    return tuple(sentences[True]), tuple(sentences[False])
 
 
 def loss_sentence(loss: Loss, live_unit: LiveUnit) -> str:
@@ -259,14 +288,24 @@ def peak_sentences(losses: Losses, units: Units) -> tuple[str, ...]:
     return (f"The peak may have been up to {error} higher: threads are added up in batches.",)
 
 
+def usable_peak_sentences(losses: Losses, units: Units) -> tuple[str, ...]:
+    if not losses.usable_peak_error_bytes:
+        return ()
+    error = format_size(losses.usable_peak_error_bytes, units)
+    return (f"The most that was set aside may be {error} off: threads tell of it in batches.",)
+
+
 def output_sentences(losses: Losses) -> tuple[str, ...]:
-    sentences = []
-    if losses.unwritten_outputs:
-        times = _times(losses.unwritten_outputs)
-        sentences.append(f"A text output beside this recording could not be written {times}.")
-    if losses.dropped_marks:
-        sentences.append(f"Had no room for {_counted(losses.dropped_marks, 'mark')}.")
-    return tuple(sentences)
+    if not losses.unwritten_outputs:
+        return ()
+    times = _times(losses.unwritten_outputs)
+    return (f"A text output beside this recording could not be written {times}.",)
+
+
+def mark_sentences(losses: Losses) -> tuple[str, ...]:
+    if not losses.dropped_marks:
+        return ()
+    return (f"Had no room for {_counted(losses.dropped_marks, 'mark')}.",)
 
 
 def annotation_sentences(table: SiteTable, units: Units) -> tuple[str, ...]:

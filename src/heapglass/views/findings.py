@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from posixpath import basename
 
 from heapglass.analysis.cuts import Cut, find_cuts
+from heapglass.analysis.material import CUTS, material_losses
 from heapglass.analysis.peak import peak_difference_bytes
 from heapglass.analysis.walks import WalkRates, walk_rates
 from heapglass.model import (
@@ -21,7 +22,6 @@ from heapglass.model import (
     LossKind,
     Process,
     ProcessState,
-    Pseudo,
     Recorder,
     Severity,
     SiteTable,
@@ -34,21 +34,20 @@ from heapglass.views.caveats import (
     budget_sentences,
     ladder_sentences,
     loss_sentence,
+    mark_sentences,
     module_sentences,
+    output_sentences,
     pause_sentences,
     peak_sentences,
     sampling_sentences,
     share_sentences,
+    usable_peak_sentences,
 )
 from heapglass.views.history import describe_history
 from heapglass.views.loss_words import ADVICE, IN_NO_FILE
 
-_CUTS = {
-    LossKind.STACK_NO_RULE: Pseudo.NO_RULE,
-    LossKind.STACK_BOUNDS: Pseudo.BOUNDS,
-    LossKind.STACK_BAD_RULE: Pseudo.BAD_RULE,
-}
 _MODULES_NAMED = 4
+_OUTPUTS = "See that there is room where it goes, and that its reader takes it."
 _FEWER_LOADS = "Record a shorter run, or have the program keep its libraries loaded."
 _SMALL_SHARE = 0.01
 _FEW_EVENTS = 10_000  # below, rates mean nothing and no time is lost
@@ -67,6 +66,7 @@ class Examined:
     workings: Workings
     rates: WalkRates
     cuts: tuple[Cut, ...]
+    material: frozenset[str]  # kinds of losses that may change a figure by one per cent or more
     site_count: int
     peak_difference: int | None
     units: Units
@@ -74,7 +74,7 @@ class Examined:
 
 def examine(source: HeapSource, table: SiteTable, units: Units) -> Examined:
     losses, workings = source.losses, source.workings
-    has_cuts = any(loss.kind in _CUTS for loss in losses.items)
+    has_cuts = any(loss.kind in CUTS for loss in losses.items)
     return Examined(
         process=source.process,
         totals=source.totals,
@@ -83,6 +83,7 @@ def examine(source: HeapSource, table: SiteTable, units: Units) -> Examined:
         workings=workings,
         rates=walk_rates(workings.threads),
         cuts=find_cuts(source, table) if has_cuts else (),
+        material=material_losses(source, table),
         site_count=len(table),
         peak_difference=peak_difference_bytes(source, table),
         units=units,
@@ -108,6 +109,10 @@ def _losses(seen: Examined) -> Iterator[Finding]:
         yield _loss(loss, seen)
     for sentence in module_sentences(seen.losses):
         yield Finding(Severity.WARNING, "losses", sentence, _FEWER_LOADS)
+    for sentence in mark_sentences(seen.losses):
+        yield Finding(Severity.NOTE, "marks", sentence, "Give names to fewer moments.")
+    for sentence in output_sentences(seen.losses):
+        yield Finding(Severity.WARNING, "outputs", sentence, _OUTPUTS)
     if not seen.losses.items and seen.losses.ladder == "recording":
         yield Finding(Severity.OK, "losses", "Every event was seen, with its whole stack.")
 
@@ -125,17 +130,15 @@ def _ladder_action(seen: Examined) -> str:
 
 def _loss(loss: Loss, seen: Examined) -> Finding:
     advice = ADVICE[loss.kind]
-    cuts = [cut for cut in seen.cuts if cut.reason is _CUTS.get(loss.kind)]
+    cuts = [cut for cut in seen.cuts if cut.reason == CUTS.get(loss.kind)]
     ended = sum(cut.allocations for cut in cuts)  # of samples, what they stand for
-    touched = max(loss.events, ended)
-    is_small = advice.can_be_small and touched < _SMALL_SHARE * seen.totals.allocations
-    severity = Severity.NOTE if is_small else advice.severity
+    severity = advice.severity if loss.kind in seen.material else Severity.NOTE
     text = loss_sentence(loss, seen.totals.live_unit)
     if cuts:
         is_exact = seen.recorder.mode == "exact"
         they = "They" if is_exact else f"With what samples stand for, about {format_count(ended)}"
         text += f" {they} end in {_modules(cuts)}."
-    subject = "stacks" if loss.kind in _CUTS else "losses"
+    subject = "stacks" if loss.kind in CUTS else "losses"
     return Finding(severity, subject, text, _action(loss.kind, cuts))
 
 
@@ -228,6 +231,7 @@ def _peak(seen: Examined) -> Iterator[Finding]:
         difference = seen.peak_difference
     sentences = (
         *peak_sentences(seen.losses, seen.units),
+        *usable_peak_sentences(seen.losses, seen.units),
         *share_sentences(difference, seen.units),
     )
     for sentence in sentences:

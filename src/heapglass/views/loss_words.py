@@ -22,26 +22,22 @@ IN_NO_FILE = (
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """A loss is as grave as `severity`, but a mere note while it touches less than one in a
-    hundred allocations and `can_be_small`."""
+    """A loss is as grave as `severity` where it is material, else a mere note."""
 
     severity: Severity
     action: str
-    can_be_small: bool = False
 
 
 ADVICE: dict[LossKind, Advice] = {
     LossKind.REENTRANT: Advice(
         Severity.WARNING,
         "Do not allocate in signal handlers: malloc is not safe there, with or without heapglass.",
-        can_be_small=True,
     ),
     LossKind.LEDGER_FULL: Advice(Severity.WARNING, _MORE_ROOM),
     LossKind.SITES_FULL: Advice(
         Severity.WARNING,
         "Fewer distinct stacks fit than there were: a smaller --depth makes fewer, a larger"
         " --memory holds more.",
-        can_be_small=True,
     ),
     LossKind.COUNTERS_FULL: Advice(Severity.WARNING, _MORE_ROOM),
     LossKind.EARLY: Advice(
@@ -51,7 +47,6 @@ ADVICE: dict[LossKind, Advice] = {
         Severity.WARNING,
         "Something frees past the hooks: a second allocator linked in, or a library that calls"
         " __libc_free.",
-        can_be_small=True,
     ),
     LossKind.UNKNOWN_FREE: Advice(
         Severity.NOTE,
@@ -65,17 +60,15 @@ ADVICE: dict[LossKind, Advice] = {
     LossKind.STACK_DEPTH: Advice(
         Severity.NOTE, "Record with a larger --depth if the outer callers matter."
     ),
-    LossKind.STACK_NO_RULE: Advice(Severity.WARNING, _UNWIND, can_be_small=True),
+    LossKind.STACK_NO_RULE: Advice(Severity.WARNING, _UNWIND),
     LossKind.STACK_BOUNDS: Advice(
         Severity.WARNING,
         "Stacks that the program made itself (coroutines, green threads) can look like this;"
         " please report the program if it has none.",
-        can_be_small=True,
     ),
     LossKind.STACK_BAD_RULE: Advice(
         Severity.WARNING,
         "Please report the modules named: their unwind information is of a kind not known yet.",
-        can_be_small=True,
     ),
     LossKind.HISTOGRAM: Advice(Severity.NOTE, _MORE_ROOM),
     LossKind.SNAPSHOT: Advice(
@@ -86,6 +79,5 @@ ADVICE: dict[LossKind, Advice] = {
         Severity.NOTE,
         "Nothing to do: their thread had computed for long without allocating or being"
         " interrupted.",
-        can_be_small=True,
     ),
 }

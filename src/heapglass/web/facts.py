@@ -24,7 +24,7 @@ from heapglass.model import (
 )
 from heapglass.text import printable
 from heapglass.units import Units, format_duration, format_size
-from heapglass.views.caveats import list_caveats
+from heapglass.views.caveats import list_caveats, list_small
 from heapglass.views.summary import command_text, state_text
 
 MOST_THREADS = 500
@@ -41,6 +41,8 @@ def collect_facts(source: HeapSource, table: SiteTable, units: Units) -> dict[st
         "remainder": call_remainder(process.state).value,
         "units": units.value,
         "caveats": list(list_caveats(source, table, units)),
+        "small": list(list_small(source, table, units)),
+        "usable_peak_error": source.losses.usable_peak_error_bytes,
         "cost": list(cost_sentences(source.recorder, units)),
         "sizes": _histogram(source.size_histogram()),
         "lifetimes": _histogram(source.lifetime_histogram()),

@@ -209,9 +209,9 @@ def later_heap() -> FakeSource:
 
 def lossy_heap() -> FakeSource:
     heap = sample_heap()
-    heap.loss_items = {LossKind.EARLY: 1, LossKind.STACK_NO_RULE: 7, LossKind.SITES_FULL: 12_345}
+    heap.loss_items = {LossKind.EARLY: 1, LossKind.STACK_NO_RULE: 7, LossKind.SITES_FULL: 123_456}
     heap.ladder = ("dropping", "budget", 2_500_000_000)
-    heap.peak_error_bytes = 4_096
+    heap.peak_error_bytes = 1 << 20
     return heap
 
 

@@ -105,10 +105,10 @@ def test_summary_has_the_numbers_of_the_source(run: Run) -> None:
 
 def test_losses_are_counted_by_kind(run: Run) -> None:
     found = document(run, lossy_heap(), "summary", "x")
-    assert found["losses"] == {"early": 1, "stack_no_rule": 7, "sites_full": 12_345}
+    assert found["losses"] == {"early": 1, "stack_no_rule": 7, "sites_full": 123_456}
     assert found["recorder"]["ladder"] == "dropping"
     assert found["recorder"]["ladder_time"] == 2.5
-    assert len(found["caveats"]) == 5
+    assert len(found["caveats"]) == 3  # the others change no number by a per cent
     table = document(run, lossy_heap(), "table", "x")
     assert table["losses"] == found["losses"]
 
@@ -191,7 +191,7 @@ def test_the_doctor_has_the_numbers_of_the_source(run: Run) -> None:
     assert found["stats"] == heap.stats
     assert found["rates"]["recalled"] == heap.totals.allocations - heap.stats["walks"]
     assert [thread["tid"] for thread in found["threads"]] == [4242, 4243, 4244]
-    assert found["threads"][0]["losses"] == {"early": 1, "stack_no_rule": 7, "sites_full": 12_345}
+    assert found["threads"][0]["losses"] == {"early": 1, "stack_no_rule": 7, "sites_full": 123_456}
     assert found["findings"][0]["severity"] == "warning"
     assert found["file"]["file_system"] == "ext4"
 

@@ -75,6 +75,32 @@ def test_losses_and_their_reason_are_said(pid: int, tmp_path: Path) -> None:
     )
 
 
+def losing(directory: Path, events: dict[LossKind, int], **fields: int) -> Glance:
+    kinds = list(LossKind)
+    losses = b"".join(events.get(kind, 0).to_bytes(8, "little") for kind in kinds)
+    return glance(write_recording(directory / "losing", losses=losses, **fields))
+
+
+def test_children_say_what_was_lost(pid: int, tmp_path: Path) -> None:
+    """Blocks that came from the parent process are in no number, and change none."""
+    events = {LossKind.INHERITED_FREE: 50_000, LossKind.STACK_DEPTH: 800}
+    told = lines([losing(tmp_path, events, pid=pid + 1)], pid, tmp_path)
+    assert "; not seen, or only in part: stacks cut at the depth limit (800); in " in told[1]
+    inherited = losing(tmp_path, {LossKind.INHERITED_FREE: 50_000}, pid=pid + 1)
+    assert "not seen" not in lines([inherited], pid, tmp_path)[1]
+
+
+@pytest.mark.parametrize(("error", "told"), [(9_999, False), (10_000, True)])
+def test_a_peak_is_said_that_may_be_a_per_cent_higher(
+    pid: int, tmp_path: Path, *, error: int, told: bool
+) -> None:
+    main = losing(tmp_path, {}, pid=pid, peak_bytes=10**6, peak_error_bytes=error)
+    assert (
+        any("the peak may be up to 9.8 KiB higher" in line for line in lines([main], pid, tmp_path))
+        == told
+    )
+
+
 @pytest.mark.parametrize("pause", [{"paused_ns": 7}, {"paused_since": 1}])
 def test_a_pause_is_said_where_it_puts_totals_off(
     pid: int, tmp_path: Path, pause: dict[str, int]

@@ -8,12 +8,13 @@ from heapglass.model import (
     ChangeReason,
     LiveUnit,
     LossKind,
+    Mark,
     Mode,
     ModeChange,
     ProcessState,
 )
 from heapglass.units import Units
-from heapglass.views.caveats import annotation_sentences, list_caveats
+from heapglass.views.caveats import annotation_sentences, list_caveats, list_small
 from unit.fake_source import FakeSite, FakeSource, frame, site_table
 
 
@@ -27,7 +28,8 @@ def test_a_whole_recording_has_none() -> None:
 
 @pytest.mark.parametrize("kind", LossKind)
 def test_every_loss_is_one_sentence_with_its_number(kind: LossKind) -> None:
-    (sentence,) = caveats(FakeSource(loss_items={kind: 12_345}))
+    heap = FakeSource(loss_items={kind: 12_345})
+    (sentence,) = (*caveats(heap), *list_small(heap, heap.sites()))
     assert "12,345 " in sentence
     assert sentence[0].isupper()
     assert sentence.endswith(".")
@@ -144,6 +146,49 @@ def test_a_pause_puts_totals_off_where_blocks_may_be_sampled() -> None:
 def test_what_a_forked_process_holds_is_not_called_exact() -> None:
     told = caveats(FakeSource(mode="sampled", live_unit=LiveUnit.USABLE, is_forked=True))
     assert not any("totals are exact" in one for one in told)
+
+
+MANY = FakeSite(
+    (frame("f"),),
+    allocations=100_000,
+    frees=60_000,
+    bytes_allocated=10**7,
+    peak_bytes=10**6,
+)
+
+
+@pytest.mark.parametrize("kind", LossKind)
+def test_what_changes_no_number_by_a_per_cent_is_no_caveat(kind: LossKind) -> None:
+    small = FakeSource([MANY], loss_items={kind: 399})
+    assert caveats(small) == ()
+    (sentence,) = list_small(small, small.sites())
+    assert "399 " in sentence
+    grave = FakeSource([MANY], loss_items={kind: 1_600})
+    never = kind in (LossKind.INHERITED_FREE, LossKind.SNAPSHOT)
+    assert (len(caveats(grave)), len(list_small(grave, grave.sites()))) == (not never, never)
+
+
+@pytest.mark.parametrize(("error", "told"), [(9_999, 0), (10_000, 1)])
+def test_a_peak_is_told_of_that_may_be_a_per_cent_higher(error: int, told: int) -> None:
+    source = FakeSource([MANY], peak_error_bytes=error)
+    assert len(caveats(source)) == told
+    assert len(list_small(source, source.sites())) == 1 - told
+
+
+@pytest.mark.parametrize(("off", "told"), [(9_900, 0), (10_000, 1), (-10_102, 1)])
+def test_shares_are_told_of_that_miss_the_peak_by_a_per_cent(off: int, told: int) -> None:
+    source = FakeSource([MANY], peak_bytes=10**6 - off)
+    assert len(caveats(source)) == told
+    assert len(list_small(source, source.sites())) == 1 - told
+
+
+def test_outputs_and_marks_change_no_number() -> None:
+    marks = [Mark(n, "mark") for n in range(1, 401)]
+    source = FakeSource([MANY], named_moments=marks, unwritten_outputs=3, dropped_marks=3)
+    assert caveats(source) == ()
+    assert list_small(source, source.sites()) == ("Had no room for 3 marks.",)
+    source.dropped_marks = 4
+    assert caveats(source) == ("Had no room for 4 marks.",)
 
 
 @pytest.mark.parametrize(("off", "text"), [(1536, "1.5 KiB more"), (-100, "100 B less")])

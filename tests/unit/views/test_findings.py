@@ -36,7 +36,7 @@ def test_the_gravest_comes_first() -> None:
     assert found == sorted(found)
     assert (
         build_doctor(lossy_heap()).verdict
-        == "Not everything was recorded whole. 1 warning, 4 notes."
+        == "Not everything was recorded whole. 2 warnings, 3 notes."
     )
 
 

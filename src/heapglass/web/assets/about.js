@@ -26,7 +26,10 @@ function drawAbout(element, heap) {
   element.replaceChildren(
       makeElement("h2", {}, "The process"),
       makePairs(aboutProcess(facts)),
-      ...makeList("What the numbers leave out", facts.caveats, WHOLE_AND_EXACT),
+      ...makeList(
+          "What the numbers leave out", facts.caveats,
+          facts.small.length ? NOTHING_MUCH : WHOLE_AND_EXACT),
+      ...(facts.small.length ? makeList("Losses that change no number by 1 %", facts.small) : []),
       ...makeList("What recording took", facts.cost),
       ...makeList("What this page leaves out of the recording", facts.thinned, times),
       ...makeList("Names that are missing", facts.warnings, "None."),
@@ -34,9 +37,10 @@ function drawAbout(element, heap) {
   );
 }
 
+const NOTHING_MUCH = "Nothing that changes a number by 1 %.";
 const WHOLE_AND_EXACT = "Nothing: every event was recorded, with its whole stack.";
 
-function aboutProcess({command, process, source, site_count, totals}) {
+function aboutProcess({command, process, source, site_count, totals, usable_peak_error: error}) {
   const slack = `${formatSize(totals.slack_bytes)}, set aside beyond what was asked for`;
   return [
     ["Command", command],
@@ -46,10 +50,12 @@ function aboutProcess({command, process, source, site_count, totals}) {
     ["State", process.state],
     ["Recording", source],
     ["Distinct stacks", formatCount(site_count)],
-    ["Set aside at most", known(totals.usable_peak_bytes)],
+    ["Set aside at most", `${known(totals.usable_peak_bytes)}${error ? offBy(error) : ""}`],
     ["Slack", totals.is_usable ? "not known where sampling" : slack],
   ];
 }
+
+function offBy(error) { return `, up to ${formatSize(error)} off: threads tell of it in batches`; }
 
 function known(size) { return size === null ? "not known" : formatSize(size); }
 

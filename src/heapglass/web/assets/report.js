@@ -262,11 +262,13 @@ class Report {
     const sentences = [...facts.caveats, ...facts.thinned, ...facts.cost];
     byId("caveats").hidden = false;
     const losses = [...facts.caveats, ...facts.thinned];
+    const [isExact, none] = facts.small.length ?
+        ["Exact to 1 %", "no loss changes a number by as much; About lists them"] :
+        ["Complete and exact", "every event was recorded, with its whole stack"];
     byId("caveat-count").textContent =
-        losses.length ? `${plural(losses.length, "thing")} to know` : "Complete and exact";
+        losses.length ? `${plural(losses.length, "thing")} to know` : isExact;
     byId("caveats").classList.toggle("is-clean", !losses.length);
-    byId("caveat-first").textContent =
-        losses[0] ?? "every event was recorded, with its whole stack";
+    byId("caveat-first").textContent = losses[0] ?? none;
     byId("cost").textContent = facts.cost[0];
     byId("caveat-list").replaceChildren(...sentences.map((text) => makeElement("li", {}, text)));
     drawHistograms(byId("view-charts"), this.heap);
