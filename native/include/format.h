@@ -648,6 +648,8 @@ struct hg_header {
     uint32_t attachments;
     uint64_t lines_used; /* bytes */
     struct hg_domain_totals domains[HG_DOMAIN_SLOTS];
+    char name[64];   /* by which the program was started, cut where too long */
+    char title[192]; /* that it has written over its arguments since; empty: none */
 };
 
 #define HG_FLAG_FORKED 1u      /* forked without exec from a recorded process */

@@ -29,6 +29,7 @@
 #include "statistics.h"
 #include "sys.h"
 #include "text.h"
+#include "title.h"
 #include "trace.h"
 #include "usable.h"
 #include "visible.h"
@@ -75,6 +76,8 @@ static void learn_identity(struct hg_identity *who) {
     long length = hg_sys_readlink("/proc/self/exe", who->executable, sizeof who->executable - 1);
     who->executable[length > 0 ? length : 0] = 0;
     if (length <= 0) hg_text_copy(who->executable, sizeof who->executable, "unknown");
+    /* A forked child is called what its parent is: it may have written over where the name stood. */
+    if (!*who->name) hg_title_name(who->name, sizeof who->name, who->executable);
 }
 
 /* Field 22 of /proc/self/stat; fields are counted from the last ')' as names may hold anything. */
@@ -124,6 +127,7 @@ static void fill_header(void) {
     h->command_line_length = (uint32_t)length;
     h->command_line_cut = length == (long)sizeof h->command_line;
     hg_text_copy(h->host, sizeof h->host, g_identity.host);
+    hg_text_copy(h->name, sizeof h->name, g_identity.name);
     hg_text_copy(h->allocator, sizeof h->allocator, hg_real_object());
     hg_options_list(h->options, sizeof h->options);
     name_libc(h->libc, sizeof h->libc);
@@ -395,6 +399,7 @@ static bool finish(void) {
     hg_outputs_finish();
     take_snapshot();
     hg_residency_end();
+    hg_title_note();
     hg_leaks_report();
     hg_log_end();
     return true;
@@ -413,6 +418,7 @@ void hg_lifecycle_execing(void) {
     hg_outputs_finish();
     take_snapshot();
     hg_residency_end();
+    hg_title_note();
     hg_log_flush();
     hg_store(&g_header->end_ns, hg_clock_now());
     hg_store_release(&g_header->state, HG_STATE_EXEC);
@@ -444,10 +450,12 @@ static void leave_quickly(void *unused) {
 
 /* Runs before the program's own constructors as a rule, but never needs to: hooks start everything
  * on their own. */
-__attribute__((constructor)) static void construct(void) {
+__attribute__((constructor)) static void construct(int count, char **arguments, char **strings) {
+    (void)count;
     hg_real_resolve();
     hg_say_start();
     hg_naming_remember_directory();
+    if (glibc_version) hg_title_remember(arguments, strings); /* others' loaders give none */
     if (on_exit) on_exit(at_exit, NULL);
     if (__cxa_at_quick_exit) __cxa_at_quick_exit(leave_quickly, NULL);
     const char *follow = hg_options_env("HEAPGLASS_FOLLOW");

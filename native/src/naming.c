@@ -12,7 +12,7 @@
 #define SUFFIX ".heapglass"
 #define TRIES 10000u
 
-static const char *base_name(const char *path) {
+const char *hg_naming_base(const char *path) {
     const char *base = path;
     for (; *path; path++) {
         if (*path == '/' && path[1]) base = path + 1;
@@ -24,7 +24,7 @@ static void put_placeholder(struct hg_text *text, char letter, const struct hg_i
                             uint32_t counter) {
     switch (letter) {
     case 'p': hg_text_number(text, who->pid); break;
-    case 'e': hg_text_put(text, base_name(who->executable)); break;
+    case 'e': hg_text_put(text, who->name); break;
     case 'h': hg_text_put(text, who->host); break;
     case 't': hg_text_number(text, who->wall_seconds); break;
     case 'n': hg_text_number(text, counter); break;
@@ -104,7 +104,7 @@ static bool is_kernels(const char *path) {
 
 /* Open the directory that `path` names a file in. */
 static int open_directory(char *path) {
-    char *name = path + (base_name(path) - path), first = *name;
+    char *name = path + (hg_naming_base(path) - path), first = *name;
     *name = 0;
     int fd = hg_sys_open(path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
     *name = first;

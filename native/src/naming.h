@@ -11,9 +11,13 @@
 struct hg_identity {
     uint32_t pid;
     char executable[HG_PATH_BYTES];
+    char name[256]; /* by which it was started */
     char host[64];
     uint64_t wall_seconds;
 };
+
+/* A path's last part. */
+const char *hg_naming_base(const char *path);
 
 /* Relative names are meant from the directory the program started in: daemons move to the root
  * before they do anything else. Called as early as possible; the first call counts. */

@@ -11,6 +11,7 @@
 #include "site_sums.h"
 #include "sys.h"
 #include "timeline.h"
+#include "title.h"
 #include "varint.h"
 #include "visible.h"
 
@@ -285,6 +286,7 @@ static struct hg_point add_point_locked(const struct hg_thread *thread, uint64_t
     struct hg_point totals = hg_timeline_totals(g_snapshots.last);
     hg_timeline_add(&totals);
     hg_residency_note();
+    hg_title_note();
     return totals;
 }
 

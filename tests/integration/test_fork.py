@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from harness.bench import Bench, opened, setting_for
 from harness.consistency import contradictions
 from harness.counters import Counters, by_name
 from harness.programs import program
-from harness.running import Setting, under_heapglass
+from harness.running import Setting, library, under_heapglass
 from heapglass.model import HeapSource, LossKind, ProcessState
+from heapglass.recording import open_recording
+from heapglass.views.summary import command_text
 
 FORK = program("fork")
 # The child allocates five blocks, frees three it inherited and resizes a fourth.
@@ -83,6 +89,39 @@ def test_a_daemon_loses_nothing_and_keeps_its_descriptors(bench: Bench) -> None:
     assert [log.read_text() for log in logs] == ["descriptors 0 1\n"] * 2
     [daemon] = [r for r in run.recordings if "site_work" in sites(r)]
     assert sites(daemon) == {"site_work": (100, 20000, 100)}
+
+
+def test_workers_have_titles_of_their_own(bench: Bench) -> None:
+    """The master keeps the command that it was started by; a title is known of a killed one."""
+    titled = program("titled").argv()
+    processes = [r.process for r in bench.compare(titled).recordings]
+    assert {process.name for process in processes} == {Path(titled[0]).name}
+    [master] = [process for process in processes if not process.is_forked]
+    assert master.argv == tuple(titled)
+    assert master.title == "titled: master process"
+    workers = [process for process in processes if process.is_forked]
+    titles = {"titled: worker process", "titled: cache process"}
+    assert {process.title for process in workers} == titles
+    assert {process.argv for process in workers} == {(title,) for title in titles}
+    assert {command_text(process) for process in workers} == titles
+
+
+def test_a_title_of_a_running_process_is_its_present_one(bench: Bench) -> None:
+    """Though it has not allocated since it was written."""
+    where = bench.fresh("running")
+    code = '$0 = "perl: idle"; $| = 1; print "ready"; sleep 600'
+    setting = under_heapglass()
+    environment = os.environ | {**setting.environment, "LD_PRELOAD": library()}
+    with subprocess.Popen(
+        ["perl", "-e", code], cwd=where, env=environment, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.read(5) == b"ready"
+        [path] = where.iterdir()
+        found = open_recording(path).process
+        process.kill()
+    assert (found.name, found.title) == ("perl", "perl: idle")
+    assert found.argv == ("perl", "-e", code)
 
 
 def test_a_child_of_a_process_that_overwrote_its_environment(bench: Bench) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import socket
 import stat
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from harness.bench import Bench
+from harness.cli import Cli
 from harness.programs import program
 from harness.running import Outcome, run, under_heapglass
 from heapglass.recording import open_recording
@@ -51,6 +53,35 @@ def test_placeholders(bench: Bench) -> None:
     [name] = names_in(where)
     host = re.escape(socket.gethostname())
     assert re.fullmatch(rf"{re.escape(NAME)}-\d+-{host}-\d{{10}}-\d+-%-%q\.rec", name)
+
+
+def test_a_program_has_the_name_that_it_was_started_by(bench: Bench, cli: Cli) -> None:
+    """Not that of the file behind a link; of a script its own, not its interpreter's."""
+    link, script = cli.directory / "redis-server", cli.directory / "tool.sh"
+    link.symlink_to(EXITS[0])
+    script.write_text("#!/bin/sh\n:\n")
+    script.chmod(0o755)
+    for argv in ([str(link), *EXITS[1:]], [str(script)]):
+        done = cli("run", "--", *argv)
+        name = Path(argv[0]).name
+        assert f"recording to {name}." in done.stderr
+        assert re.search(rf"^heapglass: {re.escape(name)} \(\d+\) ran ", done.stderr, re.MULTILINE)
+        [path] = cli.directory.glob(f"{name}.*.heapglass")
+        process = open_recording(path).process
+        assert (process.name, process.title) == (name, "")
+        assert Path(process.executable).name != name
+    # What it calls itself is not what it is called.
+    where = bench.fresh("argv0")
+    run(["bash", "-c", 'exec -a -odd "$@"', "bash", *EXITS], where, under_heapglass())
+    [path] = where.glob(f"{NAME}.*")
+    assert open_recording(path).process.argv[0] == "-odd"
+
+
+def test_a_program_started_by_its_descriptor_has_its_files_name(bench: Bench) -> None:
+    code = "import os, sys; os.execve(os.open(sys.argv[1], os.O_RDONLY), sys.argv[1:], os.environ)"
+    where = bench.fresh("descriptor")
+    run([sys.executable, "-c", code, *EXITS], where, under_heapglass())
+    assert list(where.glob(f"{NAME}.*"))
 
 
 @pytest.mark.parametrize("place", ["given.rec", "{directory}/given.rec"])

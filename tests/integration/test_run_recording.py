@@ -21,8 +21,7 @@ from heapglass.recording.glance import glance
 def test_recording_is_where_the_first_line_says(cli: Cli) -> None:
     done = cli("run", "sh", "-c", ":")
     path = only(cli.recordings())
-    name = os.path.basename(os.path.realpath("/bin/sh"))
-    assert re.fullmatch(rf"{name}\.\d+\.heapglass", path.name)
+    assert re.fullmatch(r"sh\.\d+\.heapglass", path.name)
     assert done.stderr.splitlines()[0] == f"heapglass: recording to {path.name}"
     assert f"heapglass summary {path.name}" in done.stderr
 

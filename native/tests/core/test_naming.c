@@ -15,8 +15,11 @@
 #include "recording.h"
 #include "test.h"
 
-static struct hg_identity g_who = {
-    .pid = 4711, .executable = "/usr/bin/some program", .host = "box", .wall_seconds = 1700000000};
+static struct hg_identity g_who = {.pid = 4711,
+                                   .executable = "/usr/bin/real",
+                                   .name = "some program",
+                                   .host = "box",
+                                   .wall_seconds = 1700000000};
 static char g_start[PATH_MAX]; /* the directory the program started in */
 static char g_path[HG_PATH_BYTES];
 static bool g_created;

@@ -78,7 +78,7 @@ options:
 
 names:
   Each process writes a file of its own. In FILE, %p stands for its process id,
-  %e for the name of its executable, %h for the host, %t for its start time in
+  %e for the name it was started by, %h for the host, %t for its start time in
   seconds since 1970, %n for the first number, from 0, that makes a new name, %%
   for a percent sign. Where a name is taken already, the process id or a number
   is added. Nothing is overwritten without --force.

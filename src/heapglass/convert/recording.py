@@ -330,6 +330,8 @@ def _process_fields(process: Process) -> dict[str, Value]:
         "host": os.fsencode(process.host or "?")[:63],
         "libc": os.fsencode(process.libc)[:31],
         "allocator_name": os.fsencode(process.allocator)[:31],
+        "name": os.fsencode(process.name)[:63],
+        "title": os.fsencode(process.title)[:191],
         **_greatest_rss(process.greatest_rss),
         **_command_line(process.argv),
     }

@@ -34,6 +34,8 @@ def _redact_header(header: bytearray, old: schema.Header, redactor: Redactor) ->
         "executable": redactor.path(text(old.executable)),
         "working_directory": redactor.path(text(old.working_directory)),
         "host": redactor.word(text(old.host)),
+        "name": redactor.path(text(old.name)),
+        "title": " ".join(map(redactor.path, text(old.title).split(" "))),
         "allocator": redactor.path(text(old.allocator)),
         "options": "\0".join(map(redactor.option, options)),
     }

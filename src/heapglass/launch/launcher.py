@@ -81,10 +81,10 @@ def _record(
         tell(_TEXT_ALONE)
         return process.wait(meanwhile=_do_nothing).exit_code
     if program.recorded_as:
-        path = naming.expand(template, process.pid, program.recorded_as) or template
+        path = naming.expand(template, process.pid, program.name) or template
         tell(f"recording to {short_name(path, _working_directory())}")
     ending = process.wait(meanwhile=_prepare_closing)
-    directory = naming.expand(os.path.dirname(template), process.pid, program.recorded_as) or ""
+    directory = naming.expand(os.path.dirname(template), process.pid, program.name) or ""
     made = Session(int(session, 16), template, directory, temporary, started)
     recorded = _close(made, process.pid, ending, tell)
     if pack is not None:

@@ -1,6 +1,6 @@
 """Where the recordings of a run go: the template the library fills in, and the names it makes.
 
-Placeholders, as the library has them: %p process id, %e executable's name, %h host, %t start time,
+Placeholders, as the library has them: %p process id, %e the program's name, %h host, %t start time,
 %n the first number that makes the name new, %% a percent sign.
 """
 
@@ -75,9 +75,9 @@ def clear_way(template: str, *, force: bool) -> None:
     os.unlink(literal)
 
 
-def expand(template: str, pid: int, executable: str) -> str | None:
-    """The recording's name, or None when only the process itself can know it (%t, %n)."""
-    name = os.path.basename(os.path.realpath(executable))
+def expand(template: str, pid: int, name: str) -> str | None:
+    """The recording's name, or None when only the process itself can know it (%t, %n). `name` is
+    the program's."""
     values = {"p": str(pid), "e": name, "h": os.uname().nodename}
     parts = [values.get(key) if key else text for text, key in _parts(template)]
     known = [part for part in parts if part is not None]
@@ -110,7 +110,7 @@ def _check_placeholders(output: str) -> None:
     for _, key in _parts(output):
         if key and key not in PLACEHOLDERS:
             raise LaunchError(
-                f"%{key} in {output} stands for nothing: there are %p (process), %e (executable), "
+                f"%{key} in {output} stands for nothing: there are %p (process), %e (program), "
                 "%h (host), %t (start time), %n (number) and %% (a percent sign)"
             )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from heapglass.errors import LaunchError
 from heapglass.symbols.executable import Executable, describe_executable
@@ -24,6 +25,7 @@ class Program(NamedTuple):
     argv: tuple[str, ...]
     notes: tuple[str, ...]
     recorded_as: str  # the executable, for a script its interpreter; "" when it cannot be recorded
+    name: str  # by which the kernel will have started it: the library has it from there
     bears_library: bool = True  # False: with the library in LD_PRELOAD it would fail, or complain
 
 
@@ -39,12 +41,17 @@ def find_program(
     _check_executable(path, name)
     chain = list(_chain(path, search_path))
     last, executable = chain[-1]
+    started = path
+    for (_, one), (inner, _) in pairwise(chain):
+        if one and one.script and _is_env(one.script) and inner != one.script[0]:
+            started = inner  # by env, which the kernel started in the script's name
     notes: list[str] = []
     if len(chain) == 1 and executable and executable.kind == "other" and _is_text(path):
         # The kernel refuses it; execvp() and every shell then do this.
         notes.append(f"{name} has no #! line: it is run by {SHELL}, which is what is recorded")
         command = (SHELL, path, *command[1:])
         name, path, last, executable = SHELL, SHELL, SHELL, _describe(SHELL)
+        started = SHELL
     elif len(chain) > 1:
         notes.append(f"{name} is a script: what is recorded is its interpreter, {last}")
         name = last
@@ -52,7 +59,14 @@ def find_program(
     obstacle = conflict or _obstacle(last, executable)
     if note := obstacle or _doubt(executable):
         notes.append(f"{name} {note}")
-    return Program(path, command, tuple(notes), "" if obstacle else last, not conflict)
+    return Program(
+        path,
+        command,
+        tuple(notes),
+        "" if obstacle else last,
+        os.path.basename(started),
+        not conflict,
+    )
 
 
 def _search(name: str, search_path: str | None) -> str:
@@ -107,13 +121,17 @@ def _behind_env(script: tuple[str, ...], search_path: str | None) -> str:
     """The interpreter; for `#!/usr/bin/env python3`, what env will find."""
     interpreter, *arguments = script
     words = " ".join(arguments).split()
-    if os.path.basename(interpreter) != "env" or not words:
+    if not _is_env(script) or not words:
         return interpreter
     names = [word for word in words if not word.startswith("-") and "=" not in word]
     try:
         return _search(names[0], search_path) if names else interpreter
     except LaunchError:
         return interpreter
+
+
+def _is_env(script: tuple[str, ...]) -> bool:
+    return os.path.basename(script[0]) == "env"
 
 
 def _conflict(executable: Executable | None, preload: str) -> str:

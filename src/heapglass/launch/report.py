@@ -15,6 +15,7 @@ from heapglass.text import shell_word
 from heapglass.units import format_compact, format_count, format_duration, format_size
 
 MOST_CHILDREN = 20  # a build starts thousands
+_LONGEST_TITLE, _CUT_TITLE = 50, 47
 
 LOSS_WORDS = {
     "reentrant": "allocations inside a signal handler",
@@ -109,14 +110,20 @@ def _child_line(child: Glance, directory: str) -> str:
     lost = ", ".join(_losses(child))
     losses = f"; not seen, or only in part: {lost}" if lost else ""
     return (
-        f"{_who(child)}, {_standing(child)}: {_counted(child.sums.allocations, 'allocation')}; "
+        f"{_which(child)}, {_standing(child)}: {_counted(child.sums.allocations, 'allocation')}; "
         f"peak {format_size(child.peak_bytes)}; {_left(child)}{losses}; "
         f"in {short_name(child.path, directory)}"
     )
 
 
 def _who(found: Glance) -> str:
-    return f"{os.path.basename(found.executable) or 'process'} ({found.header.pid})"
+    return f"{found.name or 'process'} ({found.header.pid})"
+
+
+def _which(child: Glance) -> str:
+    """By its title, if it has one: workers of one server differ in nothing else."""
+    title = child.title if len(child.title) <= _LONGEST_TITLE else f"{child.title[:_CUT_TITLE]}..."
+    return f"{title} ({child.header.pid})" if title else _who(child)
 
 
 def _standing(found: Glance) -> str:

@@ -44,6 +44,8 @@ class Process:
     libc: str = ""  # with its version; "": not known
     allocator: str = ""  # what it is, where Recorder has its file; "": not known
     greatest_rss: GreatestRss | None = None  # None: not known
+    name: str = ""  # by which it was started: that of a link or a script, not of what is behind it
+    title: str = ""  # that it has written over its arguments; "": none
 
 
 class LiveUnit(StrEnum):

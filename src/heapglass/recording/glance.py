@@ -19,9 +19,11 @@ from heapglass.recording.process import (
     arguments,
     duration,
     may_write,
+    program_name,
     standing,
     step_down_reason,
     text,
+    title,
 )
 from heapglass.recording.threads import Sums
 
@@ -29,7 +31,7 @@ from heapglass.recording.threads import Sums
 class Glance:
     """Who was recorded, its totals and its losses, as they stood when it was made."""
 
-    __slots__ = ("duration_ns", "header", "path", "sample_bytes", "state", "sums")
+    __slots__ = ("duration_ns", "header", "path", "sample_bytes", "state", "sums", "title")
 
     def __init__(self, image: Image) -> None:
         self.path = image.file.path
@@ -37,6 +39,7 @@ class Glance:
         self.sums = Sums(image)
         self.state = standing(image)  # one of the words in liveness.py
         self.duration_ns = duration(image, self.state)
+        self.title = title(image, self.state)  # its own; "": none
         # The interval, the last one if there were several; 0 when all was exact.
         self.sample_bytes = sample_bytes(image, read_changes(image))
 
@@ -47,6 +50,10 @@ class Glance:
     @property
     def executable(self) -> str:
         return text(self.header.executable)
+
+    @property
+    def name(self) -> str:
+        return program_name(self.header)
 
     @property
     def argv(self) -> tuple[str, ...]:

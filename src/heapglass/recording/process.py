@@ -110,17 +110,57 @@ def text(raw: bytes) -> str:
     return os.fsdecode(raw.split(b"\0", 1)[0])
 
 
+def program_name(header: schema.Header) -> str:
+    """By which it was started; that of its file where no name was noted, as before version 6."""
+    return text(header.name) or os.path.basename(text(header.executable))
+
+
 def arguments(header: schema.Header) -> tuple[str, ...]:
-    """The command line; its last argument may be cut."""
-    *whole, rest = header.command_line[: header.command_line_length].split(b"\0")
-    words = tuple(os.fsdecode(argument) for argument in (*whole, *([rest] if rest else ())))
-    return words[:1] if _is_title(words) else words
+    """The command line as the recording began; its last argument may be cut."""
+    words = _words(header.command_line[: header.command_line_length])
+    return words[:1] if _is_title(words, program_name(header)) else words
 
 
-def _is_title(words: Sequence[str]) -> bool:
-    """Whether a program has written a title over its arguments, and NULs over what is left of
-    them and of its environment, as redis does: a child that it forks has nothing else."""
-    return len(words) > 2 and " " in words[0] and not any(words[1:])
+def title(image: Image, state: str) -> str:
+    """That the process has written over its arguments, now or when it was last looked at. A child
+    that was forked from one that had done so begins with that one's."""
+    header = image.header
+    first = arguments(header)
+    now = _arguments_now(image) if state == RUNNING else ()
+    shown = now[0] if now else text(header.title)
+    # Who blanks an argument, such as a password, writes no title.
+    if shown and (not first or shown != first[0]):
+        return shown
+    return first[0] if _is_title(first, program_name(header)) else ""
+
+
+def _arguments_now(image: Image) -> tuple[str, ...]:
+    header = image.header
+    if not _is_local(header) or not is_there(image):
+        return ()
+    try:
+        with open(f"/proc/{header.pid}/cmdline", "rb") as file:
+            words = _words(file.read(len(header.command_line)))
+    except OSError:  # gone meanwhile
+        return ()
+    return words[:1] if _is_title(words, program_name(header)) else words
+
+
+def _words(line: bytes) -> tuple[str, ...]:
+    *whole, rest = line.split(b"\0")
+    return tuple(os.fsdecode(argument) for argument in (*whole, *([rest] if rest else ())))
+
+
+def _is_title(words: Sequence[str], name: str) -> bool:
+    """Whether a program has written a title over its arguments: one text with spaces that is not
+    the program's path, and NULs over what is left of them and of its environment, as redis does."""
+    return (
+        bool(words)
+        and " " in words[0]
+        and os.path.basename(words[0]) != name
+        and not any(words[1:])
+        and len(words) != 2  # a path, and an argument that is empty
+    )
 
 
 def step_down_reason(header: schema.Header) -> str:

@@ -522,6 +522,8 @@ class Header(Layout):
     attachments = _u32()
     lines_used = _u64()
     domains = Nested(DomainTotals, DOMAIN_SLOTS)
+    name = Bytes(64)
+    title = Bytes(192)
 
 
 # What a header of each version has at least; what it lacks reads as zero.
@@ -531,5 +533,5 @@ HEADER_SIZES = {
     3: Header.FIELDS["libc"].offset,
     4: Header.FIELDS["libc"].offset,
     5: Header.FIELDS["libc"].offset,
-    6: Header.SIZE,
+    6: Header.FIELDS["name"].offset,
 }

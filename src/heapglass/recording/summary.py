@@ -23,10 +23,12 @@ from heapglass.recording import modes, schema
 from heapglass.recording.process import (
     arguments,
     duration,
+    program_name,
     standing,
     step_down_reason,
     text,
 )
+from heapglass.recording.process import title as process_title
 from heapglass.recording.threads import Sums, read_threads
 
 if TYPE_CHECKING:
@@ -38,12 +40,14 @@ _USABLE_PEAK_SINCE = 3  # the version that brought header.usable_peak
 def process(image: Image) -> Process:
     header = image.header
     state = ProcessState(standing(image))
+    title = process_title(image, state)
+    is_forked = bool(header.flags & schema.FLAG_FORKED)
     return Process(
         pid=header.pid,
         parent_pid=header.parent_pid,
         uid=header.uid,
         executable=text(header.executable),
-        argv=arguments(header),
+        argv=(title,) if is_forked and title else arguments(header),
         working_directory=text(header.working_directory),
         host=text(header.host),
         state=state,
@@ -51,8 +55,10 @@ def process(image: Image) -> Process:
         exit_signal=header.exit_signal if state is ProcessState.SIGNALED else None,
         started_wall_ns=header.start_wall_ns,
         duration_ns=duration(image, state),
-        is_forked=bool(header.flags & schema.FLAG_FORKED),
+        is_forked=is_forked,
         session=header.session,
+        name=program_name(header),
+        title=title,
         libc=text(header.libc),
         allocator=text(header.allocator_name),
         greatest_rss=_greatest_rss(header),

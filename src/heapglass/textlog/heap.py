@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
+from posixpath import basename
 from typing import Any
 
 import numpy as np
@@ -101,6 +102,7 @@ class LogHeap:
             duration_ns=self.replay.last_ns,
             is_forked=False,
             session=0,
+            name=basename(notes.executable),
         )
 
     @property

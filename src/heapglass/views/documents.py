@@ -109,6 +109,8 @@ def process_document(process: Process) -> Document:
         "pid": process.pid,
         "parent_pid": process.parent_pid,
         "exe": process.executable,
+        "name": process.name,
+        "title": process.title or None,
         "argv": list(process.argv),
         "working_directory": process.working_directory,
         "host": process.host,

@@ -92,9 +92,12 @@ def build_summary(source: HeapSource, resolver: Resolver, query: SummaryQuery) -
 
 
 def command_text(process: Process) -> str:
-    """The command line as it could be typed, or the executable where it is not known."""
+    """The command line as it could be typed; of a forked process its title, if it has one; the
+    executable where neither is known."""
     if not process.argv:
         return printable(process.executable)
+    if process.argv == (process.title,):
+        return printable(process.title)
     return " ".join(_quote(argument) for argument in process.argv)
 
 

@@ -58,7 +58,10 @@ def build_page(source: HeapSource, resolver: Resolver, query: ReportQuery, step:
 
 
 def _name(process: Process) -> str:
-    """Of a title that a program gave itself, `redis-server unixsocket:/run/r`, the first word."""
+    """By which it was started. Where that is not known: of a title that a program gave itself,
+    `redis-server unixsocket:/run/r`, the first word."""
+    if process.name:
+        return process.name
     name = (process.argv[:1] or (process.executable,))[0]
     return (name if name.startswith("/") else name.split(" ")[0]).rsplit("/", 1)[-1]
 

@@ -34,7 +34,7 @@ def found(*command: str, path: str | None = os.environ["PATH"]) -> Program:
 
 
 def test_ordinary_program_needs_no_note() -> None:
-    assert found(DYNAMIC, "x") == Program(DYNAMIC, (DYNAMIC, "x"), (), DYNAMIC)
+    assert found(DYNAMIC, "x") == Program(DYNAMIC, (DYNAMIC, "x"), (), DYNAMIC, "true")
 
 
 def test_name_is_searched_in_order(tmp_path: Path) -> None:
@@ -82,14 +82,21 @@ def test_program_that_cannot_be_executed_is_126(tmp_path: Path) -> None:
 def test_script_is_recorded_as_its_interpreter(tmp_path: Path) -> None:
     path = script(tmp_path, "#!/bin/sh\n")
     note = f"{path} is a script: what is recorded is its interpreter, /bin/sh"
-    assert found(path) == Program(path, (path,), (note,), "/bin/sh")
+    assert found(path) == Program(path, (path,), (note,), "/bin/sh", "script")
 
 
 def test_interpreter_behind_env_is_found(tmp_path: Path) -> None:
     (tmp_path / "interpreter").symlink_to(DYNAMIC)
     path = script(tmp_path, "#!/usr/bin/env -S NAME=value interpreter -x\n")
-    assert found(path, path=str(tmp_path)).recorded_as == f"{tmp_path}/interpreter"
-    assert found(path, path="/nowhere").recorded_as == "/usr/bin/env"
+    behind = found(path, path=str(tmp_path))
+    assert (behind.recorded_as, behind.name) == (f"{tmp_path}/interpreter", "interpreter")
+    env = found(path, path="/nowhere")
+    assert (env.recorded_as, env.name) == ("/usr/bin/env", "script")
+
+
+def test_a_link_keeps_its_name(tmp_path: Path) -> None:
+    (tmp_path / "server").symlink_to(DYNAMIC)
+    assert found("server", path=str(tmp_path)).name == "server"
 
 
 def test_interpreters_interpreter_is_looked_at(tmp_path: Path) -> None:
@@ -190,7 +197,9 @@ def test_preloaded_address_sanitizer_is_not_put_behind_the_library(
 
 @pytest.mark.parametrize("preload", [None, "", "libtsan.so.2:liblsan.so.0"])
 def test_other_preloaded_libraries_are_no_obstacle(preload: str | None) -> None:
-    assert find_program((DYNAMIC,), None, preload) == Program(DYNAMIC, (DYNAMIC,), (), DYNAMIC)
+    assert find_program((DYNAMIC,), None, preload) == Program(
+        DYNAMIC, (DYNAMIC,), (), DYNAMIC, "true"
+    )
 
 
 def test_binary_that_is_no_elf_is_told(tmp_path: Path) -> None:
