@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from playwright.sync_api import expect
 
 from harness.browser import Opened, Show, open_report
-from heapglass.model import LossKind
+from heapglass.model import GreatestRss, LossKind
 from heapglass.web.document import ReportQuery, build_document
 from heapglass.web.page import render_page, room_for_document
 from unit.fake_source import FakeNames, FakeSite, frame
@@ -77,6 +77,19 @@ def test_little_lost(show: Show) -> None:
     expect(about).to_contain_text("Nothing that changes a number by 1 %.")
     expect(about).to_contain_text("The peak may have been up to 96.0 KiB higher")
     expect(about).to_contain_text("up to 128 KiB off: threads tell of it in batches")
+
+
+def test_all_memory_stands_beside_the_heaps_peak(show: Show) -> None:
+    heap = told_heap()
+    heap.greatest_rss = GreatestRss(104 << 20, 4 << 20, 104 << 20)
+    report = show(heap)
+    expect(report.tile("Peak")).to_contain_text("at 2.1 s · RSS 100 MiB")
+    report.tab("About")
+    expect(report.page.locator("#view-about")).to_contain_text(
+        "RSS 100 MiB, heapglass's own taken out: at most 28.1 MiB of it was live heap."
+    )
+    report.pick(0.30)
+    expect(report.tile("Peak")).not_to_contain_text("RSS")
 
 
 # ---- measures and time

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import signal
 
 import pytest
 
 from harness.bench import Bench
+from harness.cli import Cli
 from harness.programs import program
 from harness.running import under_heapglass
+from heapglass.units import format_size
 
 RESIDENT = program("resident")
 MIB = 1 << 20
@@ -44,6 +47,17 @@ def test_a_killed_program_that_its_starter_outgrew_has_a_bound(bench: Bench) -> 
     greatest = run.recording.process.greatest_rss
     assert greatest is not None
     assert 0 < greatest.bytes <= greatest.at_most
+
+
+def test_summary_says_it_beside_the_peak(cli: Cli) -> None:
+    argv = RESIDENT.argv(("200",))
+    assert cli("run", "-q", "-o", "x.heapglass", "--", *argv).returncode == 0
+    found = json.loads(cli("summary", "--json", "x.heapglass").stdout)
+    greatest, peak = found["greatest_rss"], found["totals"]["peak_bytes"]
+    assert greatest["bytes"] >= 200 * MIB > greatest["heapglass_bytes"] > 0
+    rss = format_size(greatest["bytes"] - greatest["heapglass_bytes"])
+    beside = f"heapglass's own taken out: at most {format_size(peak)} of it was live heap."
+    assert f"\n  RSS {rss}, {beside}\n" in cli("summary", "x.heapglass").stdout
 
 
 def test_the_c_library_is_named_with_its_version(bench: Bench) -> None:

@@ -13,6 +13,7 @@ from heapglass.model import (
     BlockTable,
     Frame,
     FrameAddress,
+    GreatestRss,
     Histogram,
     HistoryFill,
     LiveUnit,
@@ -161,6 +162,7 @@ class FakeSource:
     budget: float = 0.0
     is_forked: bool = False
     stack_calls: list[int] = field(default_factory=list)
+    greatest_rss: GreatestRss | None = None
     name: str = "app.hg"
     notes: Sequence[str] = ()
     live: Sequence[FakeBlocks] = ()
@@ -192,6 +194,7 @@ class FakeSource:
             duration_ns=3_400_000_000,
             is_forked=self.is_forked,
             session=7,
+            greatest_rss=self.greatest_rss,
         )
 
     @property

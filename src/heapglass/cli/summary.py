@@ -134,6 +134,7 @@ def _print_totals(screen: Screen, view: SummaryView) -> None:
         number = f"{size:>{size_width}}  "
         room = (screen.width or sys.maxsize) - len(start) - len(number)
         screen.line(start, (number, "bold"), (shorten(note, room, screen.glyphs), "dim"))
+    screen.sentences(view.residency, "  ", "dim")
 
 
 def _total_blocks(screen: Screen, view: SummaryView, name: str) -> str:

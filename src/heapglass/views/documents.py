@@ -46,6 +46,7 @@ def summary_document(view: SummaryView) -> Document:
             **totals_document(view.totals, view.absent, view.errors),
             "peak_difference_bytes": view.peak_difference_bytes,
         },
+        "greatest_rss": _greatest_rss(view),
         "losses": losses_document(view.losses),
         "sampling": sampling_document(view.recorder),
         "recorder": _recorder(view.recorder, view.losses),
@@ -60,6 +61,17 @@ def summary_document(view: SummaryView) -> Document:
         "sizes": [_bar(bar) for bar in view.sizes],
         "lifetimes": [_bar(bar) for bar in view.lifetimes],
         "warnings": list(view.warnings),
+    }
+
+
+def _greatest_rss(view: SummaryView) -> Document | None:
+    greatest = view.process.greatest_rss
+    if greatest is None or view.absent:
+        return None
+    return {
+        "bytes": greatest.bytes,
+        "heapglass_bytes": greatest.ours,
+        "at_most_bytes": greatest.at_most,
     }
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from heapglass.analysis.counters import Errors
 from heapglass.analysis.leaks import Remainder, find_remains
+from heapglass.analysis.material import material_losses
 from heapglass.analysis.narrowed import absent_counters, total_errors
 from heapglass.analysis.order import SortKey, top_sites
 from heapglass.analysis.peak import peak_difference_bytes
@@ -17,10 +18,11 @@ from heapglass.model import (
     Process,
     ProcessState,
     Recorder,
+    SiteTable,
     Totals,
 )
 from heapglass.text import printable, shell_word
-from heapglass.units import Units, format_duration
+from heapglass.units import Units, format_duration, format_size
 from heapglass.views.annotated import AnnotatedView, build_annotated
 from heapglass.views.caveats import list_caveats
 from heapglass.views.histogram import Bar, fold_histogram
@@ -55,6 +57,7 @@ class SummaryView:
     sizes: tuple[Bar, ...]  # of all allocations, in bytes
     lifetimes: tuple[Bar, ...]  # of all freed blocks, in ns
     warnings: tuple[str, ...]  # what kept frames from having names
+    residency: tuple[str, ...]  # what of the process's memory the heap was; nothing of a moment
     absent: frozenset[str]  # counters that are not known of a moment
 
 
@@ -87,8 +90,37 @@ def build_summary(source: HeapSource, resolver: Resolver, query: SummaryQuery) -
         sizes=() if absent else fold_histogram(source.size_histogram()),
         lifetimes=() if absent else fold_histogram(source.lifetime_histogram()),
         warnings=tuple(resolver.warnings),
+        residency=() if absent else residency_sentences(source, table, query.units),
         absent=absent,
     )
+
+
+def residency_sentences(
+    source: HeapSource, table: SiteTable, units: Units = Units.IEC
+) -> tuple[str, ...]:
+    """The greatest RSS beside the heap's peak; `table` holds all sites of the source."""
+    process, totals = source.process, source.totals
+    greatest = process.greatest_rss
+    if greatest is None or not greatest.bytes:
+        return ()
+    least = max(0, greatest.bytes - greatest.ours)
+    most = max(least, greatest.at_most - greatest.ours)
+    amounts = dict.fromkeys(format_size(size, units) for size in (least, most))
+    said = f"RSS {' to '.join(amounts)}, heapglass's own taken out"
+    peak = totals.peak_bytes + source.losses.peak_error_bytes
+    if not _is_peak_whole(source, table):
+        return (f"{said}.",)
+    if peak > most:
+        return (f"{said}: less than the heap's peak, not all of which was ever touched.",)
+    own = " that it allocated itself" if process.is_forked else ""
+    return (f"{said}: at most {format_size(peak, units)} of it was live heap{own}.",)
+
+
+def _is_peak_whole(source: HeapSource, table: SiteTable) -> bool:
+    """Whether the peak misses nothing: recorded from start to end, with room for everything."""
+    missing = {"reentrant", "ledger_full", "counters_full", "early", "unknown_free", "thread"}
+    is_whole = source.losses.ladder == "recording" and not source.recorder.was_paused
+    return is_whole and not missing & material_losses(source, table)
 
 
 def command_text(process: Process) -> str:

@@ -25,7 +25,7 @@ from heapglass.model import (
 from heapglass.text import printable
 from heapglass.units import Units, format_duration, format_size
 from heapglass.views.caveats import list_caveats, list_small
-from heapglass.views.summary import command_text, state_text
+from heapglass.views.summary import command_text, residency_sentences, state_text
 
 MOST_THREADS = 500
 
@@ -42,6 +42,8 @@ def collect_facts(source: HeapSource, table: SiteTable, units: Units) -> dict[st
         "units": units.value,
         "caveats": list(list_caveats(source, table, units)),
         "small": list(list_small(source, table, units)),
+        "residency": list(residency_sentences(source, table, units)),
+        "rss": _program_rss(process),
         "usable_peak_error": source.losses.usable_peak_error_bytes,
         "cost": list(cost_sentences(source.recorder, units)),
         "sizes": _histogram(source.size_histogram()),
@@ -80,6 +82,12 @@ def _process(process: Process) -> dict[str, Any]:
         "directory": printable(process.working_directory),
         "started": started.strftime("%Y-%m-%d %H:%M:%S UTC"),
     }
+
+
+def _program_rss(process: Process) -> int | None:
+    """Without the recorder's; None: not known."""
+    greatest = process.greatest_rss
+    return max(0, greatest.bytes - greatest.ours) if greatest and greatest.bytes else None
 
 
 def _temporary_error(table: SiteTable) -> int:

@@ -40,7 +40,8 @@ function drawAbout(element, heap) {
 const NOTHING_MUCH = "Nothing that changes a number by 1 %.";
 const WHOLE_AND_EXACT = "Nothing: every event was recorded, with its whole stack.";
 
-function aboutProcess({command, process, source, site_count, totals, usable_peak_error: error}) {
+function aboutProcess(facts) {
+  const {command, process, source, site_count, totals, usable_peak_error: error} = facts;
   const slack = `${formatSize(totals.slack_bytes)}, set aside beyond what was asked for`;
   return [
     ["Command", command],
@@ -51,6 +52,7 @@ function aboutProcess({command, process, source, site_count, totals, usable_peak
     ["Recording", source],
     ["Distinct stacks", formatCount(site_count)],
     ["Set aside at most", `${known(totals.usable_peak_bytes)}${error ? offBy(error) : ""}`],
+    ["Memory of all kinds", facts.residency[0] ?? "not known"],
     ["Slack", totals.is_usable ? "not known where sampling" : slack],
   ];
 }

@@ -115,10 +115,13 @@ function describeTime(heap, span) {
 
 // Of the facts, and of the time unless it is the whole run.
 const DESCRIBED = {
-  peak: ({totals}, time) => {
+  peak: ({totals, rss}, time) => {
     const isExact = !time || time.highest === null;
     const at = isExact ? formatDuration(totals.peak_time_ns) : time.highest;
-    return ["Peak", "in use at the peak", `${isExact ? "" : "highest snapshot, "}at ${at}`];
+    const beside = rss === null || time ? "" : ` · RSS ${formatSize(rss)}`;
+    return [
+      "Peak", "in use at the peak", `${isExact ? "" : "highest snapshot, "}at ${at}${beside}`
+    ];
   },
   live: ({remainder}, time) => {
     if (time?.isWindow) return ["Grown", "grown", "sites that grew in this window"];
