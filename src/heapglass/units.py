@@ -63,6 +63,24 @@ def format_count_error(count: int, error: float) -> str:
     return _error_text(scaled) if scaled >= _LEAST_ERROR else format_compact(round(error))
 
 
+def size_with_error(size: int, error: float, sign: str, units: Units = Units.IEC) -> str:
+    """Both in one unit, `12.3 ± 0.4 MiB`, or each in its own: `12.3 MiB ± 23.4 KiB`."""
+    text, margin = format_size(size, units), format_error(size, error, units)
+    return _joined(text, margin, sign, has_unit=" " in margin)
+
+
+def count_with_error(count: int, error: float, sign: str) -> str:
+    """`41.0 ± 0.9 k`, or `41.0 k ± 9`."""
+    margin = format_count_error(count, error)
+    is_small = abs(count) >= 10_000 and margin == format_compact(round(error))
+    return _joined(format_compact(count), margin, sign, has_unit=is_small)
+
+
+def _joined(text: str, margin: str, sign: str, *, has_unit: bool) -> str:
+    number, gap, unit = text.partition(" ")
+    return f"{text} {sign} {margin}" if has_unit else f"{number} {sign} {margin}{gap}{unit}"
+
+
 def _error_text(error: float) -> str:
     return f"{error:.1f}" if error < 10 else f"{error:.0f}"
 
@@ -83,10 +101,11 @@ def format_compact(count: int) -> str:
 
 
 def format_share(part: int, whole: int) -> str:
-    """A percentage without decimals; `<1%` where zero would be a lie, `-` of nothing."""
+    """A percentage without decimals; `<1%` where zero would be a lie, `-` of nothing. An estimate
+    may be more than the whole: it is all of it then."""
     if whole <= 0:
         return "-"
-    percent = 100 * part / whole
+    percent = min(100.0, 100 * part / whole)
     if 0 < percent < 0.5:
         return "<1%"
     return f"{percent:.0f}%"

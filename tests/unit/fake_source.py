@@ -8,7 +8,7 @@ from zlib import crc32
 
 import numpy as np
 
-from heapglass.analysis.counters import ESTIMATED
+from heapglass.analysis.counters import ESTIMATED, SPREADS
 from heapglass.model import (
     BlockTable,
     Frame,
@@ -123,7 +123,7 @@ def frame(
 def site_table(rows: Sequence[Mapping[str, int]]) -> SiteTable:
     columns: dict[str, Any] = {}
     for column in fields(SiteTable):
-        dtype = np.float64 if column.name.endswith("_error") else np.int64
+        dtype = np.float64 if column.name.rpartition("_")[2] in SPREADS else np.int64
         columns[column.name] = np.array([row.get(column.name, 0) for row in rows], dtype=dtype)
     return SiteTable(**columns)
 

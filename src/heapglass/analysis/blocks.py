@@ -6,21 +6,23 @@ A sampled block stands for as many as the inverse of the chance that it had to b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
-from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heapglass.model import BlockTable
+from heapglass.model.spread import Spread, Spreads
 from heapglass.model.tables import F64, I64
-from heapglass.model.weights import sample_variances, sample_weights
+from heapglass.model.unseen import SizeClasses, unseen_blocks
+from heapglass.model.weights import sample_margins, sample_variances, sample_weights
 
 _S = 10**9
 # The classes that dmalloc reports in; the last one has no end.
 CLASSIC_SIZES = (0, *(2**power for power in range(2, 13)))
 CLASSIC_AGES_NS = (0, _S, 10 * _S, 100 * _S, 1000 * _S)
+_BUCKETS = 48  # of sizes, as histograms have them
 _FINEST_AGE_NS = 10**6  # births are known to about a millisecond
 
 
@@ -32,7 +34,7 @@ class BlockClass:
     high: int | None
     blocks: int
     size_bytes: int
-    blocks_error: float = 0.0  # standard errors; 0 where all blocks are known
+    blocks_error: float = 0.0  # spreads; 0 where all blocks are known
     bytes_error: float = 0.0
 
 
@@ -45,6 +47,10 @@ class Census:
     size_bytes: F64
     blocks_variance: F64
     bytes_variance: F64
+    heaviest: F64  # what the smallest block of each stands for, and its size
+    smallest: F64
+    unseen: F64  # blocks that it may have of sizes of which none was sampled
+    may_hide: F64  # by site and class, 1 where these may be
 
 
 def take_blocks(blocks: BlockTable, chosen: NDArray[np.bool_]) -> BlockTable:
@@ -64,11 +70,10 @@ def block_weights(blocks: BlockTable) -> F64:
 
 def classify(values: I64, lows: tuple[int, ...], blocks: BlockTable) -> tuple[BlockClass, ...]:
     """The blocks by their `values`, sizes or ages; `lows` are the classes' first values, rising."""
-    everything = replace(blocks, site=np.zeros_like(blocks.site))
-    all_in_one = count_classes(values, lows, everything)
+    census = count_classes(values, lows, blocks)
     return tuple(
         BlockClass(low, high, *rounded)
-        for (low, high), rounded in zip(pairwise((*lows, None)), sum_sites(all_in_one), strict=True)
+        for (low, high), rounded in zip(pairwise((*lows, None)), sum_sites(census), strict=True)
         if low is not None
     )
 
@@ -81,24 +86,82 @@ def count_classes(values: I64, lows: tuple[int, ...], blocks: BlockTable) -> Cen
     cell, shape = row * len(lows) + place, (len(sites), len(lows))
     weights, size = block_weights(blocks), blocks.size.astype(np.float64)
     variances = sample_variances(weights)
-    sums = (
+    sums = tuple(
         np.bincount(cell, column, len(sites) * len(lows)).astype(np.float64).reshape(shape)
         for column in (weights, weights * size, variances, variances * np.square(size))
     )
-    return Census(sites, *sums)
+    is_size = values is blocks.size
+    columns = (*sums, *_missed(blocks, row, len(sites)), _may_hide(sums[0], is_size=is_size))
+    return Census(sites, *columns)
+
+
+def _may_hide(blocks: F64, *, is_size: bool) -> F64:
+    """By site and class, 1 where blocks of sizes never sampled may be: in a class of sizes that has
+    none, below one that has, or in any class of ages that has some."""
+    has_blocks = (blocks > 0).astype(np.float64)
+    if not is_size:
+        return has_blocks
+    in_larger = np.cumsum(blocks[:, ::-1], axis=1)[:, ::-1]
+    gaps = ((blocks == 0) & (in_larger > 0)).astype(np.float64)
+    has_gaps = gaps.sum(axis=1)[:, None] > 0
+    return np.where(has_gaps, gaps, has_blocks)
+
+
+def _missed(blocks: BlockTable, row: I64, count: int) -> tuple[F64, F64, F64]:
+    """By site what the smallest block stands for, its size, and blocks of sizes never sampled."""
+    weights = block_weights(blocks)
+    heaviest, smallest, largest = np.ones(count), np.full(count, np.inf), np.zeros(count, np.int64)
+    np.maximum.at(heaviest, row, weights)
+    np.minimum.at(smallest, row, np.maximum(blocks.size, 1).astype(np.float64))
+    np.maximum.at(largest, row, blocks.size)
+    interval = np.zeros(count, np.int64)
+    np.maximum.at(interval, row, blocks.sample_bytes)
+    if not interval.any():
+        return heaviest, smallest, np.zeros(count)
+    is_sample = blocks.sample_bytes > 0
+    bucket = np.frexp(blocks.size.astype(np.float64))[1]
+    shape = (count, _BUCKETS)
+    cell = (row * _BUCKETS + np.minimum(bucket, _BUCKETS - 1))[is_sample]
+    counts, variances = (
+        np.bincount(cell, column[is_sample], count * _BUCKETS).astype(np.float64).reshape(shape)
+        for column in (weights, sample_variances(weights))
+    )
+    classes = SizeClasses(counts, variances, largest, interval)
+    return heaviest, smallest, unseen_blocks(classes, None)
 
 
 def sum_sites(
     census: Census, rows: Sequence[int] | None = None
-) -> list[tuple[int, int, float, float]]:
+) -> list[tuple[int, int, Spread, Spread]]:
     """Blocks, bytes and their errors of each class, over these rows or all."""
     chosen = slice(None) if rows is None else list(rows)
     columns = (census.blocks, census.size_bytes, census.blocks_variance, census.bytes_variance)
-    sums = (column[chosen].sum(axis=0).tolist() for column in columns)
+    blocks, size, *variances = (column[chosen].sum(axis=0) for column in columns)
+    unseen = census.may_hide[chosen] * np.square(census.unseen[chosen])[:, None]
+    more = np.sqrt(unseen.sum(axis=0))
+    another, its_size = _average(census, chosen, blocks)
+    step, of_bytes = another - 1, its_size * (another - 1)
+    of_blocks = sample_margins(blocks, variances[0], step, another * step)
+    sides = sample_margins(size, variances[1], of_bytes, of_bytes * its_size * another)
+    blocks_errors = Spreads(np.sqrt(variances[0]), of_blocks[0], np.hypot(of_blocks[1], more))
+    bytes_errors = Spreads(np.sqrt(variances[1]), *sides)
     return [
-        (round(blocks), round(size), sqrt(blocks_variance), sqrt(bytes_variance))
-        for blocks, size, blocks_variance, bytes_variance in zip(*sums, strict=True)
+        (round(count), round(float(size[place])), blocks_errors[place], bytes_errors[place])
+        for place, count in enumerate(blocks.tolist())
     ]
+
+
+def _average(census: Census, chosen: slice | list[int], blocks: F64) -> tuple[F64, F64]:
+    """What the smallest blocks of sites stand for, and their sizes, on average over the blocks of
+    each class; over all blocks where there are none."""
+    weights = census.blocks[chosen]
+    total = max(float(weights.sum()), 1.0)
+    found = []
+    for column in (census.heaviest[chosen], census.smallest[chosen]):
+        sums = (weights * column[:, None]).sum(axis=0)
+        average = np.full(len(sums), max(float(sums.sum()) / total, 1.0))
+        found.append(np.divide(sums, blocks, out=average, where=blocks > 0))
+    return found[0], found[1]
 
 
 def ages_ns(blocks: BlockTable, now_ns: int) -> I64:

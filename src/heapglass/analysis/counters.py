@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from math import hypot
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heapglass.model import SiteTable
+from heapglass.model.spread import Spread, as_spread, join_spreads
 
 Rows = NDArray[np.intp]  # row numbers in a SiteTable, not site ids
 
 
 @dataclass(frozen=True, slots=True)
 class Errors:
-    """Standard errors of estimated counters; 0 of what is exact. Samples are independent, so the
-    squares of errors add up."""
+    """Standard errors of estimated counters, which are spreads; 0 of what is exact."""
 
     allocations: float = 0.0
     frees: float = 0.0
@@ -59,20 +58,21 @@ class Counters:
     def is_estimated(self) -> bool:
         return self.sample_bytes > 0
 
-    def error(self, name: str) -> float:
+    def error(self, name: str) -> Spread:
         """Of one counter; 0 where it is exact."""
-        return float(getattr(self.errors, name, 0.0))
+        return as_spread(getattr(self.errors, name, 0.0))
 
 
 _NOT_SUMMED = {"sample_bytes", "errors"}
 COLUMNS = tuple(field.name for field in fields(Counters) if field.name not in _NOT_SUMMED)
 ESTIMATED = tuple(field.name for field in fields(Errors))  # with a standard error each
+SPREADS = ("error", "below", "above")  # columns beside each of those, whose squares add up
 
 
 def counters_at(table: SiteTable, row: int) -> Counters:
     """The same as the sum over this row alone, without the cost of a sum."""
     values = {name: int(getattr(table, name)[row]) for name in COLUMNS}
-    errors = Errors(**{name: float(getattr(table, f"{name}_error")[row]) for name in ESTIMATED})
+    errors = Errors(**{name: spread_at(table, name, row) for name in ESTIMATED})
     return Counters(**values, sample_bytes=int(table.sample_bytes[row]), errors=errors)
 
 
@@ -80,10 +80,19 @@ def sum_counters(table: SiteTable, rows: Rows | None = None) -> Counters:
     """Sums over `rows`, or over the whole table."""
     chosen = slice(None) if rows is None else rows
     sums = {name: int(getattr(table, name)[chosen].sum()) for name in COLUMNS}
-    squares = {name: np.square(getattr(table, f"{name}_error")[chosen]) for name in ESTIMATED}
-    errors = Errors(**{name: float(np.sqrt(square.sum())) for name, square in squares.items()})
+    errors = Errors(**{name: sum_spread(table, name, chosen) for name in ESTIMATED})
     widest = int(table.sample_bytes[chosen].max(initial=0))
     return Counters(**sums, sample_bytes=widest, errors=errors)
+
+
+def spread_at(table: SiteTable, name: str, row: int) -> Spread:
+    return Spread(*(float(getattr(table, f"{name}_{spread}")[row]) for spread in SPREADS))
+
+
+def sum_spread(table: SiteTable, name: str, rows: Rows | list[int] | slice) -> Spread:
+    """That of a column's sum over these rows."""
+    columns = (getattr(table, f"{name}_{spread}")[rows] for spread in SPREADS)
+    return Spread(*(float(np.sqrt(np.square(column).sum())) for column in columns))
 
 
 def add_counters(left: Counters, right: Counters) -> Counters:
@@ -96,7 +105,8 @@ def add_counters(left: Counters, right: Counters) -> Counters:
 def add_errors(errors: Iterable[Errors]) -> Errors:
     """Of a sum, from those of what was added up."""
     every = list(errors)
-    return Errors(**{name: hypot(*(getattr(one, name) for one in every)) for name in ESTIMATED})
+    sums = {name: join_spreads(getattr(one, name) for one in every) for name in ESTIMATED}
+    return Errors(**sums)
 
 
 def take_rows(table: SiteTable, rows: Rows) -> SiteTable:

@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import hypot
 from posixpath import basename
 
 from heapglass.analysis.grouping import GroupBy
@@ -20,6 +19,7 @@ from heapglass.analysis.plumbing import Plumbing
 from heapglass.analysis.stacks import FrameMemo, NamedStack, responsible_frame
 from heapglass.analysis.tree import fold_recursion
 from heapglass.model import Frame, HeapSource
+from heapglass.model.spread import Spread, as_spread, join_spreads
 
 _VERSION = re.compile(r"(\.so)(\.\d+)+$|(-\d[\d.]*)(?=\.so)")
 
@@ -62,17 +62,17 @@ class Pair:
         return self.after.value - self.before.value
 
     @property
-    def delta_error(self) -> float:
+    def delta_error(self) -> Spread:
         """Of two moments of one recording the most it can be: they have blocks in common."""
-        return hypot(self.before.error, self.after.error)
+        return _difference(self.before.error, self.after.error)
 
     @property
     def peak_delta(self) -> int:
         return self.after.peak_bytes - self.before.peak_bytes
 
     @property
-    def peak_delta_error(self) -> float:
-        return hypot(self.before.peak_error, self.after.peak_error)
+    def peak_delta_error(self) -> Spread:
+        return _difference(self.before.peak_error, self.after.peak_error)
 
     @property
     def change(self) -> Change:
@@ -84,6 +84,11 @@ class Pair:
         if self.after.value <= 0:
             return Change.GONE
         return Change.GROWN if self.delta > 0 else Change.SHRUNK
+
+
+def _difference(before: float, after: float) -> Spread:
+    """The more there was before, the less came."""
+    return join_spreads((as_spread(before).turned, after))
 
 
 class Matcher:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from heapglass.analysis.between import Between
-from heapglass.analysis.counters import take_rows
+from heapglass.analysis.counters import SPREADS, take_rows
 from heapglass.analysis.narrowed import Noted, absent_counters, empty
 from heapglass.errors import UsageError
 from heapglass.model import HeapSource, Mark, Process, ProcessState, SiteTable, Snapshot
@@ -205,8 +205,11 @@ def _at_peak(table: SiteTable) -> SiteTable:
     changes: dict[str, Any] = {
         "live_blocks": table.peak_blocks,
         "live_bytes": table.peak_bytes,
-        "live_bytes_error": table.peak_bytes_error,
-        "live_blocks_error": table.peak_blocks_error,
+        **{
+            f"live_{what}_{spread}": getattr(table, f"peak_{what}_{spread}")
+            for what in ("blocks", "bytes")
+            for spread in SPREADS
+        },
         **_without(table, *_CALLS, *_WHOLE_RUN, *_PEAK_ONLY),
     }
     there = np.flatnonzero(table.peak_blocks != 0)
@@ -227,10 +230,27 @@ def _at_snapshot(whole: SiteTable, snapshot: Snapshot) -> SiteTable:
         "live_bytes": live_bytes,
         "frees": allocations - live_blocks,
         "bytes_freed": bytes_allocated - live_bytes,
-        **_errors_at(snapshot, at),
+        **_spreads_at(table, snapshot, at),
         **_without(table, *_WHOLE_RUN, *_PEAK_ONLY),
     }
     return replace(table, **changes)
+
+
+def _spreads_at(table: SiteTable, snapshot: Snapshot, at: I64) -> dict[str, F64]:
+    """Of rows of a snapshot, which `table` has as they were later: what is below and above an
+    estimate is as many of its standard errors as of what was allocated later."""
+    spreads = _errors_at(snapshot, at)
+    for name, error in list(spreads.items()):
+        whole = "bytes_allocated" if "bytes" in name else "allocations"
+        scale = _ratio(error, getattr(table, f"{whole}_error"))
+        for side in ("below", "above"):
+            spreads[name.replace("error", side)] = getattr(table, f"{whole}_{side}") * scale
+    return spreads
+
+
+def _ratio(part: F64, whole: F64) -> F64:
+    ratio: F64 = np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
+    return ratio
 
 
 def _errors_at(snapshot: Snapshot, at: I64) -> dict[str, F64]:
@@ -258,4 +278,5 @@ def _share(part: I64, whole: I64) -> F64:
 
 def _without(table: SiteTable, *names: str) -> dict[str, object]:
     """Counters that are not known of the moment, with their errors."""
-    return empty(table, *names, *(f"{name}_error" for name in names))
+    spreads = (f"{name}_{spread}" for name in names for spread in SPREADS)
+    return empty(table, *names, *(name for name in spreads if hasattr(table, name)))

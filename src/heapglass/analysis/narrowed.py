@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 
-from heapglass.analysis.counters import Errors, sum_counters
+from heapglass.analysis.counters import ESTIMATED, Errors, sum_counters
 from heapglass.errors import UsageError
 from heapglass.model import (
     BlockTable,
@@ -31,6 +31,7 @@ from heapglass.model import (
     Totals,
     Workings,
 )
+from heapglass.model.spread import Spread, as_spread
 
 NOTHING: frozenset[str] = frozenset()
 
@@ -166,9 +167,15 @@ def is_part(source: HeapSource) -> bool:
 
 def total_errors(source: HeapSource, table: SiteTable) -> Errors:
     """Those of its totals; `table` has all its sites. Of a part all totals are what its sites add
-    up to; of the whole, threads know all but what was temporary."""
-    errors = sum_counters(table).errors
-    return errors if is_part(source) else Errors(temporary=errors.temporary)
+    up to, where what some have too much of, others have too little of: standard errors tell it all.
+    Of the whole, threads know all but what was temporary: no more than was freed."""
+    errors, totals = sum_counters(table).errors, source.totals
+    if is_part(source):
+        return Errors(**{name: Spread(float(getattr(errors, name))) for name in ESTIMATED})
+    temporary = as_spread(errors.temporary)
+    room = float(max(0, totals.frees - totals.temporary))
+    below, above = min(temporary.below, float(totals.temporary)), min(temporary.above, room)
+    return Errors(temporary=Spread(temporary, below, above))
 
 
 def counts_usable(source: HeapSource) -> bool:

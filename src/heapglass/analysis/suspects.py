@@ -15,8 +15,9 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from heapglass.analysis.blocks import ages_ns, block_weights
-from heapglass.model import BlockTable, Snapshot
+from heapglass.analysis.blocks import Census, ages_ns, block_weights, count_classes, sum_sites
+from heapglass.model import BlockTable, SiteTable, Snapshot
+from heapglass.model.spread import Spread
 from heapglass.model.tables import F64, I64
 
 _PARTS = 10  # of the time
@@ -42,7 +43,7 @@ class Suspect:
     certainty: Certainty
     blocks: int
     size_bytes: int
-    blocks_error: float  # standard errors; 0 where all blocks are known
+    blocks_error: float  # spreads; 0 where all blocks are known
     bytes_error: float
     oldest_ns: int  # age
     median_ns: int
@@ -67,17 +68,27 @@ class Span:
 
 
 def find_suspects(
-    blocks: BlockTable, span: Span, levels: Mapping[int, int] | None
+    blocks: BlockTable,
+    span: Span,
+    levels: Mapping[int, int] | None,
+    table: SiteTable | None = None,
 ) -> tuple[Suspect, ...]:
     """One per site that has live blocks, the most certain first, then the largest. `levels` has
-    each site's live bytes at half time; None: there is no snapshot of that time."""
+    each site's live bytes at half time; None: there is no snapshot of that time. `table` knows of
+    blocks that were freed, too, and so more of what was never sampled."""
     order = np.argsort(blocks.site, kind="stable")
     sites, starts = np.unique(blocks.site[order], return_index=True)
     ends = [*starts.tolist(), len(order)][1:]
     live = _Live(blocks.size, ages_ns(blocks, span.end_ns), block_weights(blocks))
+    census = count_classes(live.age_ns, (0,), blocks)  # all ages in one
+    highest: dict[int, float] = {}
+    if table is not None:
+        highest = dict(zip(table.id.tolist(), table.live_blocks_above.tolist(), strict=True))
     suspects = [
-        _judge(site, live.take(order[start:end]), span, levels)
-        for site, start, end in zip(sites.tolist(), starts.tolist(), ends, strict=True)
+        _judge(site, live.take(order[start:end]), span, levels, _sums(census, place, highest))
+        for place, (site, start, end) in enumerate(
+            zip(sites.tolist(), starts.tolist(), ends, strict=True)
+        )
     ]
     rank = list(Certainty)
     return tuple(
@@ -97,6 +108,16 @@ def levels_at(snapshots: Iterable[Snapshot], span: Span) -> dict[int, int] | Non
     return dict(zip(nearest.site.tolist(), nearest.live_bytes.tolist(), strict=True))
 
 
+def _sums(
+    census: Census, place: int, highest: Mapping[int, float]
+) -> tuple[int, int, Spread, Spread]:
+    """Blocks and bytes of one of the sites, with how far off they may be; `highest` has by site how
+    many more blocks there may be for other reasons."""
+    blocks, size_bytes, blocks_error, bytes_error = sum_sites(census, [place])[0]
+    above = max(blocks_error.above, highest.get(int(census.sites[place]), 0.0))
+    return blocks, size_bytes, Spread(blocks_error, blocks_error.below, above), bytes_error
+
+
 @dataclass(frozen=True, slots=True)
 class _Live:
     size: I64
@@ -107,8 +128,15 @@ class _Live:
         return _Live(self.size[rows], self.age_ns[rows], self.weight[rows])
 
 
-def _judge(site: int, live: _Live, span: Span, levels: Mapping[int, int] | None) -> Suspect:
-    size_bytes = round(float((live.size * live.weight).sum()))
+def _judge(
+    site: int,
+    live: _Live,
+    span: Span,
+    levels: Mapping[int, int] | None,
+    sums: tuple[int, int, Spread, Spread],
+) -> Suspect:
+    """`sums` are its blocks and their bytes, with how far off they may be."""
+    blocks, size_bytes, blocks_error, bytes_error = sums
     level = None
     if levels is not None:
         level = min(1.0, levels.get(site, 0) / size_bytes) if size_bytes else 1.0
@@ -118,20 +146,15 @@ def _judge(site: int, live: _Live, span: Span, levels: Mapping[int, int] | None)
     return Suspect(
         site=site,
         certainty=_certainty(len(live.size), part_count, level, median_ns / span.length_ns),
-        blocks=round(float(live.weight.sum())),
+        blocks=blocks,
         size_bytes=size_bytes,
-        blocks_error=_error(live.weight, np.ones(len(live.size))),
-        bytes_error=_error(live.weight, live.size.astype(np.float64)),
+        blocks_error=blocks_error,
+        bytes_error=bytes_error,
         oldest_ns=int(live.age_ns.max()),
         median_ns=median_ns,
         parts=part_count,
         level=level,
     )
-
-
-def _error(weight: F64, value: F64) -> float:
-    """Of a sum of values over blocks that stand for `weight` each: docs/sampling.md derives it."""
-    return float(np.sqrt((np.square(value) * weight * (weight - 1)).sum()))
 
 
 def _certainty(blocks: int, parts: int, level: float | None, median_share: float) -> Certainty:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from heapglass.analysis.blocks import take_blocks
-from heapglass.analysis.counters import COLUMNS, ESTIMATED, take_rows
+from heapglass.analysis.counters import COLUMNS, ESTIMATED, SPREADS, take_rows
 from heapglass.analysis.grouping import name_threads
 from heapglass.analysis.narrowed import Narrowed
 from heapglass.errors import UsageError
@@ -18,8 +18,8 @@ from heapglass.model import BlockTable, HeapSource, SiteTable, Thread
 from heapglass.units import format_count
 
 _LIVE_OF = (
-    ("live_blocks_error", "allocations_error", "frees_error"),
-    ("live_bytes_error", "bytes_allocated_error", "bytes_freed_error"),
+    ("live_blocks", "allocations", "frees"),
+    ("live_bytes", "bytes_allocated", "bytes_freed"),
 )
 
 
@@ -83,7 +83,8 @@ def add_tables(tables: Iterable[SiteTable], whole: SiteTable) -> SiteTable:
     """The rows of `whole` that any of the tables has, with the sums over these."""
     order = np.argsort(whole.id)
     sums = {name: np.zeros(len(whole), dtype=np.int64) for name in COLUMNS}
-    squares = {f"{name}_error": np.zeros(len(whole)) for name in ESTIMATED}
+    spreads = tuple(f"{name}_{spread}" for name in ESTIMATED for spread in SPREADS)
+    squares = {name: np.zeros(len(whole)) for name in spreads}
     widest = np.zeros(len(whole), dtype=np.int64)
     is_there = np.zeros(len(whole), dtype=bool)
     for table in tables:
@@ -96,7 +97,9 @@ def add_tables(tables: Iterable[SiteTable], whole: SiteTable) -> SiteTable:
             square[rows] += np.square(getattr(table, name))
     # What one thread allocated and another freed is live for neither of them.
     for live, allocated, freed in _LIVE_OF:
-        squares[live] = np.abs(squares[allocated] - squares[freed])
+        for spread in SPREADS:
+            both = squares[f"{allocated}_{spread}"], squares[f"{freed}_{spread}"]
+            squares[f"{live}_{spread}"] = np.abs(both[0] - both[1])
     errors = {name: np.sqrt(square) for name, square in squares.items()}
     changes: dict[str, Any] = {**sums, **errors, "sample_bytes": widest}
     return take_rows(replace(whole, **changes), np.flatnonzero(is_there))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from heapglass.analysis.between import Between
-from heapglass.analysis.counters import COLUMNS, ESTIMATED
+from heapglass.analysis.counters import COLUMNS, ESTIMATED, SPREADS
 from heapglass.analysis.leaks import Remainder, call_remainder
 from heapglass.analysis.moments import Moment, at_moment, moment_time_ns
 from heapglass.analysis.narrowed import absent_counters
@@ -19,6 +20,7 @@ from heapglass.units import format_duration
 _COUNTERS = tuple(name for name in COLUMNS if name != "samples")
 # All other counters only grow, by samples that come on top of those before. Of what is held, nobody
 # knows how much was held before: its errors are the most that they can be.
+_SIDES = {"error": "error", "below": "above", "above": "below"}  # of what is taken away
 _HELD = frozenset({"live_blocks", "live_bytes", "peak_blocks", "peak_bytes"})
 
 
@@ -74,10 +76,12 @@ def subtract_sites(last: SiteTable, first: SiteTable) -> SiteTable:
         column = getattr(last, name).copy()
         column[is_known] -= getattr(first, name)[at]
         changes[name] = column
-    for counter in ESTIMATED:
-        name = f"{counter}_error"
+    for counter, spread in product(ESTIMATED, SPREADS):
+        name = f"{counter}_{spread}"
         square = np.square(np.asarray(getattr(last, name), dtype=np.float64))
-        before = np.square(getattr(first, name)[at])
+        before = np.square(
+            getattr(first, f"{counter}_{_SIDES[spread]}" if counter in _HELD else name)[at]
+        )
         square[is_known] += before if counter in _HELD else -before
         changes[name] = np.sqrt(np.maximum(square, 0.0))
     return replace(last, **changes)

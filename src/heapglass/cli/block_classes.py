@@ -29,7 +29,7 @@ from heapglass.views.block_classes import (
     ClassView,
     build_classes,
 )
-from heapglass.views.estimates import counted_estimate, sized_estimate
+from heapglass.views.estimates import counted_estimate, error_text, sized_estimate
 from heapglass.views.glyphs import draw_columns
 
 _ROWS = 10
@@ -75,8 +75,8 @@ def print_classes(screen: Screen, view: ClassView) -> None:
     size = sized_estimate(view.size_bytes, view.bytes_error, screen.units, screen.glyphs)
     width = max(len(format_count(view.allocations)), len(format_count(view.blocks)))
     screen.line(f"{format_count(view.allocations):>{width}}  overall allocations since start")
-    error = f" {screen.glyphs.error}{format_count(round(view.blocks_error))}"
-    noun = f"current allocations{error if view.blocks_error else ''}"
+    error = error_text(view.blocks, view.blocks_error, screen.glyphs)
+    noun = f"current allocations{error}"
     screen.line(f"{format_count(view.blocks):>{width}}  {noun}, {size}")
     screen.line()
     title, *bars = draw_classes(view, screen.width or PIPE_WIDTH, screen.units, screen.glyphs)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import hypot
 
 from heapglass.analysis.diff import Change, Pair
 from heapglass.analysis.grouping import GroupBy
@@ -29,6 +28,7 @@ from heapglass.cli.scope import open_moments
 from heapglass.cli.source import add_debuginfod_option
 from heapglass.cli.stack_lines import print_stack
 from heapglass.errors import UsageError
+from heapglass.model.spread import as_spread, join_spreads
 from heapglass.units import format_count
 from heapglass.views.diff import ChangeSum, DiffQuery, DiffView, Named, build_diff
 from heapglass.views.diff_documents import diff_document
@@ -175,7 +175,7 @@ def _headline(
     delta = after.value - before.value
     share = f", {100 * delta / before.value:+.0f}%" if before.value > 0 and delta else ""
     style = "red" if delta > 0 else "green" if delta < 0 else ""
-    difference = _Amount(delta, hypot(before.error, after.error))
+    difference = _Amount(delta, join_spreads((as_spread(before.error).turned, after.error)))
     change = f"{_signed(text(difference))}{share}" if delta else "no change"
     yield (
         (f"{word}  ", "bold"),

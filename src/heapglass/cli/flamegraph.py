@@ -64,7 +64,7 @@ def main(args: argparse.Namespace) -> int:
 def print_flame(screen: Screen, view: TreeView, depth: int | None) -> None:
     width = screen.width or PIPE_WIDTH
     unseen = ("The errors of estimates have no width: 'heapglass tree' has them.",)
-    screen.caveats((*view.caveats, *(unseen if view.error.any() else ())))
+    screen.caveats((*view.caveats, *(unseen if view.error.error.any() else ())))
     if view.whole == 0:
         screen.line(("No calls to show.", "dim"))
         return

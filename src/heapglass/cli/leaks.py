@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from math import hypot
 from pathlib import Path
 
 from heapglass.analysis.grouping import GroupBy
@@ -29,6 +28,7 @@ from heapglass.cli.scope import TimeScope, add_block_scope, open_blocks
 from heapglass.cli.source import add_debuginfod_option
 from heapglass.cli.stack_lines import print_stack
 from heapglass.errors import UsageError
+from heapglass.model.spread import join_spreads
 from heapglass.units import format_count, format_duration
 from heapglass.views.estimates import blocks_estimate, counted_estimate, sized_estimate
 from heapglass.views.leak_documents import leaks_document
@@ -228,7 +228,8 @@ def _print_left_out(screen: Screen, view: LeaksView) -> None:
 
 def _amount(screen: Screen, left_out: Sequence[LeftOut]) -> str:
     size = sum(one.size_bytes for one in left_out)
-    size_error = hypot(*(one.bytes_error for one in left_out))
+    size_error = join_spreads(one.bytes_error for one in left_out)
     count = sum(one.blocks for one in left_out)
-    blocks = blocks_estimate(count, hypot(*(one.blocks_error for one in left_out)), screen.glyphs)
+    blocks_error = join_spreads(one.blocks_error for one in left_out)
+    blocks = blocks_estimate(count, blocks_error, screen.glyphs)
     return f"{sized_estimate(size, size_error, screen.units, screen.glyphs)} in {blocks}"

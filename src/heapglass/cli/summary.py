@@ -26,11 +26,10 @@ from heapglass.units import (
     format_compact,
     format_count,
     format_duration,
-    format_share,
     format_size,
 )
 from heapglass.views.documents import summary_document
-from heapglass.views.estimates import blocks_estimate, sized_estimate
+from heapglass.views.estimates import blocks_estimate, share_estimate, sized_estimate
 from heapglass.views.histogram import draw_bars, lifetime_label, size_label
 from heapglass.views.labels import shorten
 from heapglass.views.summary import (
@@ -57,7 +56,6 @@ examples:
 
 _TWO_COLUMNS_FROM = 120
 _MARKS_SHOWN = 20
-_LEAST_PERCENT = 0.05  # that an error is shown of
 _MARK_INDENT = 13
 _TITLES = {
     Remainder.LIVE: "Live now",
@@ -169,12 +167,11 @@ def _churn(screen: Screen, view: SummaryView) -> str:
     totals = view.totals
     if not totals.allocations or "temporary" in view.absent:
         return ""
-    temporary = format_share(totals.temporary, totals.allocations)
-    error = 100 * view.errors.temporary / totals.allocations
-    if error >= _LEAST_PERCENT:
-        temporary += f" {screen.glyphs.error}{error:.1f}"
+    temporary = share_estimate(
+        totals.temporary, totals.allocations, view.errors.temporary, screen.glyphs
+    )
     reallocs = f"{format_compact(totals.reallocs)} realloc{'' if totals.reallocs == 1 else 's'}"
-    return f"{temporary} temporary, {reallocs}"
+    return f"{temporary or 'too few samples to say how many are'} temporary, {reallocs}"
 
 
 def _print_peak(screen: Screen, view: SummaryView) -> None:

@@ -88,10 +88,10 @@ def _numbers(screen: Screen, view: TreeView, shown: Sequence[Branch]) -> list[st
     for branch in shown:
         first = branch.nodes[0]
         total, own = int(view.total[first]), int(view.own[branch.nodes[-1]])
-        whole = amount_text(screen, view, total, float(view.error[first]))
+        whole = amount_text(screen, view, total, view.error[first])
         row = [whole, format_share(total, view.whole)]
         if is_inward:
-            error = float(view.own_error[branch.nodes[-1]])
+            error = view.own_error[branch.nodes[-1]]
             row.append(amount_text(screen, view, own, error) if own else "")
         rows.append(row)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

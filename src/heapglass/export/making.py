@@ -10,7 +10,7 @@ from operator import attrgetter
 import numpy as np
 
 from heapglass.analysis.blocks import block_weights
-from heapglass.analysis.counters import sum_counters
+from heapglass.analysis.counters import SPREADS, sum_counters
 from heapglass.analysis.stacks import responsible_frame
 from heapglass.errors import RecordingError
 from heapglass.export import tables
@@ -186,7 +186,7 @@ def make_snapshots(extract: Extract) -> tables.Changes:
 
 def _no_changes() -> Iterator[Column]:
     for column in fields(tables.Changes):
-        yield np.empty(0, np.float64 if column.name.endswith("_error") else np.int64)
+        yield np.empty(0, np.float64 if column.name.rpartition("_")[2] in SPREADS else np.int64)
 
 
 def make_threads(extract: Extract) -> tables.Threads:

@@ -36,6 +36,9 @@ class BucketWeights:
     counts: F64  # blocks
     variances: F64
 
+    def where(self, lines: NDArray[np.bool_]) -> BucketWeights:
+        return BucketWeights(self.counts[lines], self.variances[lines])
+
 
 def stored_weights(rows: I64, own: I64, others: F64, whole: F64) -> BucketWeights:
     """`rows` count fractions of blocks. `others` has the variances of other buckets than a line's

@@ -6,24 +6,27 @@ added up.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from heapglass.model import SiteTable
+from heapglass.model.unseen import SizeClasses, unseen_blocks
 from heapglass.recording import schema
 from heapglass.recording.columns import dtype_of, signed, view
+from heapglass.recording.margins import Margins, Missed, heaviest_samples
 from heapglass.recording.outcomes import outcome
 from heapglass.recording.rounding import Rounding
 from heapglass.recording.samples import blocks_variance, bytes_variance, read_beside
-from heapglass.recording.threads import Sums
+from heapglass.recording.threads import Sums, totals_by_shard
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
+    from heapglass.recording.bucket_weights import BucketWeights
     from heapglass.recording.columns import Records
     from heapglass.recording.image import Image
     from heapglass.recording.stacks import Stacks
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 _EXTENT_BYTES = schema.COUNTERS_PER_EXTENT * schema.Counters.SIZE
 # Joining thousands of arrays of structs, numpy compares all their fields each time; not so bytes.
 _RAW = np.dtype((np.void, schema.Counters.SIZE))
+_MOST_BYTES = 1 << 48
 _WEIGHED_SINCE = 5  # version of the format
 
 
@@ -95,7 +99,9 @@ def _overlaps(sites: NDArray[np.int64], first: int) -> bool:
     return bool(np.any((sites >= first) & (sites < first + schema.COUNTERS_PER_EXTENT)))
 
 
-def site_table(image: Image, lines: Lines, stacks: Stacks, shard: int = 0) -> SiteTable:
+def site_table(
+    image: Image, lines: Lines, stacks: Stacks, known: Known, shard: int = 0
+) -> SiteTable:
     """The lines added up by site. `image` says which peak the lines are about; `shard` which one
     they are of, where it is a single one."""
     shift = sample_shift(image, lines, stacks)
@@ -104,39 +110,49 @@ def site_table(image: Image, lines: Lines, stacks: Stacks, shard: int = 0) -> Si
     adder = _Adder(row, ids, rounding, shift, lines)
     peak_blocks, peak_bytes, is_now = _at_peak(image, lines.counters)
     largest, smallest = _extremes(row, len(ids), lines.counters)
-    allocations = adder.blocks(signed(lines.counters["allocations"]))
     bytes_allocated = adder.plain(signed(lines.counters["bytes_allocated"]))
     bytes_freed = adder.plain(signed(lines.counters["bytes_freed"]))
     blocks, sizes = adder.blocks_variances(), adder.bytes_variances()
+    counts = {
+        "allocations": adder.blocks(signed(lines.counters["allocations"])),
+        "frees": adder.blocks(signed(lines.counters["frees"])),
+        "live_blocks": adder.blocks(
+            signed(lines.counters["allocations"] - lines.counters["frees"])
+        ),
+        "peak_blocks": adder.blocks(peak_blocks),
+        **{name: adder.outcome(name) for name in _OUTCOMES},
+    }
+    amounts = {
+        "bytes_allocated": bytes_allocated,
+        "bytes_freed": bytes_freed,
+        "live_bytes": bytes_allocated - bytes_freed,
+        "peak_bytes": adder.plain(peak_bytes),
+    }
+    variances = {
+        "allocations": blocks.allocated,
+        "frees": blocks.freed,
+        "bytes_allocated": sizes.allocated,
+        "bytes_freed": sizes.freed,
+        "live_blocks": blocks.live,
+        "live_bytes": sizes.live,
+        "peak_blocks": adder.peak_variance(blocks, "allocations", peak_blocks, is_now),
+        "peak_bytes": adder.peak_variance(sizes, "bytes_allocated", peak_bytes, is_now),
+        **{name: adder.outcome_variance(name) for name in _OUTCOMES},
+    }
+    samples = adder.plain(signed(lines.samples["allocated"]))
+    columns: dict[str, Any] = {**counts, **amounts}
+    for name, variance in variances.items():
+        columns[f"{name}_error"] = _root(variance)
+    for name, one in adder.margins((counts, amounts), variances, samples, known).items():
+        columns[f"{name}_below"], columns[f"{name}_above"] = one.below, one.above
     return SiteTable(
         id=ids,
-        allocations=allocations,
-        frees=adder.blocks(signed(lines.counters["frees"])),
-        bytes_allocated=bytes_allocated,
-        bytes_freed=bytes_freed,
-        live_blocks=adder.blocks(signed(lines.counters["allocations"] - lines.counters["frees"])),
-        live_bytes=bytes_allocated - bytes_freed,
-        peak_blocks=adder.blocks(peak_blocks),
-        peak_bytes=adder.plain(peak_bytes),
-        temporary=adder.outcome("temporary"),
-        largest=np.where(allocations == 0, -1, largest),
-        smallest=np.where(allocations == 0, -1, smallest),
-        realloc_in_place=adder.outcome("realloc_in_place"),
-        realloc_moved=adder.outcome("realloc_moved"),
+        **columns,
+        largest=np.where(counts["allocations"] == 0, -1, largest),
+        smallest=np.where(counts["allocations"] == 0, -1, smallest),
         first_seen_ns=stacks.first_seen[ids],
         sample_bytes=adder.widest_interval(),
-        samples=adder.plain(signed(lines.samples["allocated"])),
-        allocations_error=_root(blocks.allocated),
-        frees_error=_root(blocks.freed),
-        bytes_allocated_error=_root(sizes.allocated),
-        bytes_freed_error=_root(sizes.freed),
-        live_blocks_error=_root(blocks.live),
-        live_bytes_error=_root(sizes.live),
-        peak_blocks_error=_root(adder.peak_variance(blocks, "allocations", peak_blocks, is_now)),
-        peak_bytes_error=_root(adder.peak_variance(sizes, "bytes_allocated", peak_bytes, is_now)),
-        temporary_error=_root(adder.outcome_variance("temporary")),
-        realloc_in_place_error=_root(adder.outcome_variance("realloc_in_place")),
-        realloc_moved_error=_root(adder.outcome_variance("realloc_moved")),
+        samples=samples,
     )
 
 
@@ -162,6 +178,23 @@ def _check_sites(image: Image, lines: Lines, stacks: Stacks) -> None:
         raise image.file.damaged("it has counters of a site that does not exist")
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What else is known of the lines of a table: exact totals by the names of its columns, and
+    what was sampled by size, which nobody needs where nothing was."""
+
+    totals: Mapping[str, int] = field(default_factory=dict)
+    sizes: BucketWeights | None = None
+    freed: Missed | None = None  # where these lines free blocks of others: of all blocks
+
+
+_FREED = (
+    "frees",
+    "live_blocks",
+    "bytes_freed",
+    "live_bytes",
+)  # of blocks that others allocated, too
+_OUTCOMES = ("temporary", "realloc_in_place", "realloc_moved")
 _DIRECTIONS = ("allocated", "freed")
 
 
@@ -245,6 +278,65 @@ class _Adder:
         share = np.divide(peak, allocated, out=np.zeros(self._rows), where=allocated > 0)
         return np.clip(share, 0.0, 1.0)
 
+    def margins(
+        self,
+        values: tuple[dict[str, NDArray[np.int64]], dict[str, NDArray[np.int64]]],
+        variances: dict[str, NDArray[np.float64]],
+        samples: NDArray[np.int64],
+        known: Known,
+    ) -> dict[str, Margins]:
+        """Of `values`: numbers of blocks, and of bytes."""
+        counts, amounts = (
+            {name: one.astype(np.float64) for name, one in of.items()} for of in values
+        )
+        if not self._shift.any():
+            nothing = np.zeros(self._rows)
+            return dict.fromkeys((*counts, *amounts), Margins(nothing, nothing))
+        mine = self.missed(known)
+        freed = mine if known.freed is None else known.freed.of(self._ids)
+        one, one_freed = mine.one_more(), freed.one_more()
+        margins = {}
+        for name, value in counts.items():
+            missed = freed if name in _FREED else mine
+            margins[name] = Margins.of_parts(value, variances[name], missed.heaviest)
+            more = freed if name == "frees" else mine
+            margins[name] = margins[name].raised(more.unseen)
+        for name, value in amounts.items():
+            another = one_freed if name in _FREED else one
+            margins[name] = Margins.of_samples(value, variances[name], *another)
+        if known.freed is not None:
+            margins["live_blocks"] = margins["live_blocks"].lowered(freed.unseen)
+        margins["allocations"] = margins["allocations"].at_least(
+            counts["allocations"], samples.astype(np.float64)
+        )
+        for name, total in known.totals.items():
+            margins[name] = margins[name].bounded({**counts, **amounts}[name], float(total))
+        return margins
+
+    def missed(self, known: Known) -> Missed:
+        is_sampled = (self._shift > 0) & (self._samples["allocated"] > 0)
+        heaviest, largest = np.ones(self._rows), np.zeros(self._rows, np.int64)
+        np.maximum.at(heaviest, self._row, heaviest_samples(self._lines, self._shift))
+        sizes = signed(np.minimum(self._counters["largest"], np.uint64(_MOST_BYTES)))
+        np.maximum.at(largest, self._row[is_sampled], sizes[is_sampled])
+        sizes = signed(np.minimum(~self._counters["smallest_inverted"], np.uint64(_MOST_BYTES)))
+        smallest = np.full(self._rows, _MOST_BYTES)
+        np.minimum.at(smallest, self._row[is_sampled], np.maximum(sizes[is_sampled], 1))
+        unseen = self._unseen(known, largest)
+        return Missed(self._ids, heaviest, smallest.astype(np.float64), unseen)
+
+    def _unseen(self, known: Known, largest: NDArray[np.int64]) -> NDArray[np.float64]:
+        if known.sizes is None:
+            return np.zeros(self._rows)
+        shape = self._rows, known.sizes.counts.shape[1]
+        blocks, variances = np.zeros(shape), np.zeros(shape)
+        np.add.at(blocks, self._row, known.sizes.counts)
+        np.add.at(variances, self._row, known.sizes.variances)
+        classes = SizeClasses(blocks, variances, largest, self.widest_interval())
+        total = known.totals.get("allocations")
+        allocations = self.blocks(signed(self._counters["allocations"])).sum()
+        return unseen_blocks(classes, None if total is None else float(total - allocations))
+
     def _real(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         total = np.zeros(self._rows)
         np.add.at(total, self._row, values)
@@ -258,10 +350,20 @@ def clamp(table: SiteTable) -> SiteTable:
     return replace(table, **{name: np.maximum(getattr(table, name), 0) for name in names})
 
 
-def by_shard(image: Image, lines: Lines, stacks: Stacks) -> Iterator[tuple[int, SiteTable]]:
+def by_shard(
+    image: Image, lines: Lines, stacks: Stacks, known: Known
+) -> Iterator[tuple[int, SiteTable]]:
+    """`known` is of all of the lines."""
+    shift = sample_shift(image, lines, stacks)
+    ids, row = np.unique(stacks.canonical[lines.site], return_inverse=True)
+    rounding = Rounding(image.header.start_wall_ns)
+    freed = _Adder(row, ids, rounding, shift, lines).missed(known)
+    totals = totals_by_shard(image)
     for shard in np.unique(lines.shard):
-        mine = lines.where(lines.shard == shard)
-        yield int(shard), site_table(image, mine, stacks, int(shard))
+        is_mine = lines.shard == shard
+        sizes = None if known.sizes is None else known.sizes.where(is_mine)
+        mine = Known(totals.get(int(shard), {}), sizes, freed)
+        yield int(shard), site_table(image, lines.where(is_mine), stacks, mine, int(shard))
 
 
 def _add(row: NDArray[np.int64], rows: int, values: NDArray[np.int64]) -> NDArray[np.int64]:

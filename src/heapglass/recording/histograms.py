@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from heapglass.model import Histogram
+from heapglass.model.weights import sample_weights
 from heapglass.recording import schema
 from heapglass.recording.bucket_weights import (
     BucketWeights,
@@ -15,6 +16,7 @@ from heapglass.recording.bucket_weights import (
     stored_weights,
 )
 from heapglass.recording.columns import signed, view
+from heapglass.recording.margins import Margins, heaviest_samples
 from heapglass.recording.samples import blocks_variance, joined, variance, whole
 
 if TYPE_CHECKING:
@@ -29,25 +31,46 @@ if TYPE_CHECKING:
     Weigh = Callable[[NDArray[np.int64], NDArray[np.int64]], BucketWeights]
 
 
-def sizes(image: Image, lines: Lines, shift: NDArray[np.int64]) -> Histogram:
-    """`shift` is each line's sampling interval, 0 where it is exact."""
-    blocks = signed(lines.counters["allocations"])
-    samples = lines.samples
-    if lines.is_weighed:
-        whole_variance = blocks_variance(samples, "allocated")
-        weigh = _stored_weigher(image, lines, "size", whole_variance)
-    else:
-        blocks = np.where(shift > 0, signed(samples["allocated"]), blocks)
-
-        def weigh(rows: NDArray[np.int64], at: NDArray[np.int64]) -> BucketWeights:
-            return size_weights(rows, lines.where(at), shift[at])
-
-    adder = _Adder(image, lines, "size", blocks)
+def sizes(
+    image: Image, lines: Lines, shift: NDArray[np.int64], exact_total: int | None
+) -> Histogram:
+    """`shift` is each line's sampling interval, 0 where it is exact; `exact_total` is the number of
+    all blocks, None where it is not known."""
+    values, weigh = _size_values(image, lines, shift)
+    adder = _Adder(image, lines, "size", values)
     adder.add(shift, weigh)
-    return adder.histogram(1)
+    firsts = np.array([1, *(1 << bucket for bucket in range(schema.BUCKETS - 1))])
+    widest = 1 << int(shift.max(initial=0))
+    another = sample_weights(firsts, np.full(schema.BUCKETS, widest))
+    return adder.histogram(1, another, exact_total)
 
 
-def lifetimes(image: Image, lines: Lines, shift: NDArray[np.int64]) -> Histogram:
+def size_rows(image: Image, lines: Lines, shift: NDArray[np.int64]) -> BucketWeights:
+    """By line and bucket of size what was sampled."""
+    values, weigh = _size_values(image, lines, shift)
+    rows = _Rows(image, lines, "size", values)
+    rows.add(shift, weigh)
+    return rows.weights
+
+
+def _size_values(
+    image: Image, lines: Lines, shift: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], Weigh]:
+    blocks = signed(lines.counters["allocations"])
+    if lines.is_weighed:
+        whole_variance = blocks_variance(lines.samples, "allocated")
+        return blocks, _stored_weigher(image, lines, "size", whole_variance)
+
+    def weigh(rows: NDArray[np.int64], at: NDArray[np.int64]) -> BucketWeights:
+        return size_weights(rows, lines.where(at), shift[at])
+
+    return np.where(shift > 0, signed(lines.samples["allocated"]), blocks), weigh
+
+
+def lifetimes(
+    image: Image, lines: Lines, shift: NDArray[np.int64], exact_total: int | None
+) -> Histogram:
+    """`exact_total` is the number of all that ended."""
     blocks = signed(lines.counters["frees"])
     samples = lines.samples
     if lines.is_weighed:
@@ -62,7 +85,7 @@ def lifetimes(image: Image, lines: Lines, shift: NDArray[np.int64]) -> Histogram
     ended = np.maximum(blocks - signed(lines.counters["realloc_away"]), 0)
     adder = _Adder(image, lines, "lifetime", ended)
     adder.add(shift, weigh)
-    return adder.histogram(1 << schema.TICK_SHIFT)
+    return adder.histogram(1 << schema.TICK_SHIFT, adder.heaviest(), exact_total)
 
 
 def _stored_weigher(image: Image, lines: Lines, what: str, variances: NDArray[np.float64]) -> Weigh:
@@ -92,6 +115,8 @@ class _Adder:
         self._estimates = np.zeros(schema.BUCKETS)
         self._variances = np.zeros(schema.BUCKETS)
         self._is_sampled = False
+        self._heavy = np.zeros(schema.BUCKETS)
+        self._lines = lines
 
     def add(self, shift: NDArray[np.int64], weigh: Weigh) -> None:
         """What was sampled counts as `weigh` has it, all else as it is."""
@@ -122,14 +147,60 @@ class _Adder:
         is_sampled = shift[at] > 0
         self._counts += rows[~is_sampled].sum(axis=0)
         if is_sampled.any():
-            weights = weigh(rows[is_sampled], at[is_sampled])
+            mine = at[is_sampled]
+            weights = weigh(rows[is_sampled], mine)
+            heaviest = heaviest_samples(self._lines.where(mine), shift[mine])
             self._estimates += weights.counts.sum(axis=0)
             self._variances += weights.variances.sum(axis=0)
+            self._heavy += (weights.counts * heaviest[:, None]).sum(axis=0)
             self._is_sampled = True
 
-    def histogram(self, unit: int) -> Histogram:
-        errors = np.sqrt(self._variances) if self._is_sampled else None
-        return Histogram(self._counts + whole(self._estimates), unit, errors)
+    def heaviest(self) -> NDArray[np.float64]:
+        """By bucket what the smallest block of a line stands for, on average over its blocks; of
+        a bucket without any, that of all."""
+        total = max(self._estimates.sum(), 1.0)
+        average = np.full(schema.BUCKETS, max(self._heavy.sum() / total, 1.0))
+        has_any = self._estimates > 0
+        found: NDArray[np.float64] = np.divide(
+            self._heavy, self._estimates, out=average, where=has_any
+        )
+        return found
+
+    def histogram(
+        self, unit: int, another: NDArray[np.float64], exact_total: int | None
+    ) -> Histogram:
+        """`another` is what one sample more would stand for in each bucket."""
+        counts = self._counts + whole(self._estimates)
+        if not self._is_sampled:
+            return Histogram(counts, unit)
+        margins = Margins.of_parts(self._estimates, self._variances, another)
+        if exact_total is not None:
+            margins = margins.within(counts.astype(np.float64), self._variances, exact_total)
+        errors = np.sqrt(self._variances)
+        return Histogram(counts, unit, errors, margins.below, margins.above)
+
+
+class _Rows(_Adder):
+    """Keeps each line's row."""
+
+    def __init__(self, image: Image, lines: Lines, what: str, values: NDArray[np.int64]) -> None:
+        super().__init__(image, lines, what, values)
+        shape = (len(lines.site), schema.BUCKETS)
+        self.weights = BucketWeights(np.zeros(shape), np.zeros(shape))
+
+    def _add_rows(
+        self,
+        at: NDArray[np.int64],
+        rows: NDArray[np.int64],
+        shift: NDArray[np.int64],
+        weigh: Weigh,
+    ) -> None:
+        is_sampled = shift[at] > 0
+        if is_sampled.any():
+            mine = at[is_sampled]
+            weights = weigh(rows[is_sampled], mine)
+            self.weights.counts[mine] = weights.counts
+            self.weights.variances[mine] = weights.variances
 
 
 class _Others:

@@ -32,3 +32,10 @@ def paused_ns(image: Image, end_ns: int) -> int:
     header = image.header
     under_way = max(0, end_ns - (header.paused_since - 1)) if header.paused_since else 0
     return header.paused_ns + under_way
+
+
+def was_paused(image: Image) -> bool:
+    """A pause may be shorter than a tick of the clock, or later than the changes kept."""
+    header = image.header
+    is_noted = any(change.mode == schema.MODE_PAUSED for change in read_changes(image))
+    return bool(header.paused_ns or header.paused_since) or is_noted

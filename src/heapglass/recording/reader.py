@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         Totals,
         Workings,
     )
+    from heapglass.recording.bucket_weights import BucketWeights
     from heapglass.recording.file import RecordingFile
 
 # Lines read while the peak moved on are of two peaks; then they are read again, so many times.
@@ -94,7 +95,8 @@ class Recording:
         if totals.live_unit is LiveUnit.REQUESTED:
             return totals
         # No thread knows of those that were not sampled.
-        return replace(totals, temporary=int(self.sites().temporary.sum()))
+        temporary = min(int(self.sites().temporary.sum()), totals.frees)
+        return replace(totals, temporary=temporary)
 
     @property
     def losses(self) -> Losses:
@@ -118,19 +120,23 @@ class Recording:
 
     def sites(self) -> SiteTable:
         image, lines, is_annotated = self._read_sorted_lines()
-        table = counters.site_table(image, lines.where(~is_annotated), self._read_stacks())
-        return counters.clamp(table)
+        lines = lines.where(~is_annotated)
+        known = counters.Known(summary.exact_totals(self._image()), self._size_rows(lines))
+        return counters.clamp(counters.site_table(image, lines, self._read_stacks(), known))
 
     def annotated(self) -> SiteTable:
         # Few programs have any: then there is no need to read all lines once more.
         sites = np.flatnonzero(self._read_stacks().is_annotated)
         image, lines = self._read_lines(sites)
-        return counters.clamp(counters.site_table(image, lines, self._read_stacks()))
+        known = counters.Known()
+        return counters.clamp(counters.site_table(image, lines, self._read_stacks(), known))
 
     def sites_by_shard(self) -> Mapping[int, SiteTable]:
         """In one shard more may have been freed than allocated: live values may be negative."""
         image, lines, is_annotated = self._read_sorted_lines()
-        return dict(counters.by_shard(image, lines.where(~is_annotated), self._read_stacks()))
+        lines = lines.where(~is_annotated)
+        known = counters.Known(summary.exact_totals(self._image()), self._size_rows(lines))
+        return dict(counters.by_shard(image, lines, self._read_stacks(), known))
 
     def stack(self, site: int) -> Stack:
         # What is known of a stack never changes, so a site seen before needs no new look.
@@ -148,10 +154,12 @@ class Recording:
         return {site: Pseudo(why) for site, why in zip(shown.tolist(), reasons, strict=True)}
 
     def size_histogram(self, site: int | None = None) -> Histogram:
-        return self._histogram(histograms.sizes, site)
+        known = summary.exact_totals(self._image())["allocations"] if site is None else None
+        return self._histogram(histograms.sizes, site, known)
 
     def lifetime_histogram(self, site: int | None = None) -> Histogram:
-        return self._histogram(histograms.lifetimes, site)
+        known = summary.ended_blocks(self._image()) if site is None else None
+        return self._histogram(histograms.lifetimes, site, known)
 
     def blocks(self) -> BlockTable:
         blocks = read_blocks(self._image())
@@ -231,10 +239,16 @@ class Recording:
         image, lines = self._read_lines()
         return image, lines, counters.is_annotated(image, lines, self._read_stacks())
 
+    def _size_rows(self, lines: counters.Lines) -> BucketWeights | None:
+        """What was sampled by size, None where nothing was."""
+        shift = counters.sample_shift(self._image(), lines, self._read_stacks())
+        return histograms.size_rows(self._image(), lines, shift) if shift.any() else None
+
     def _histogram(
         self,
-        read: Callable[[Image, counters.Lines, NDArray[np.int64]], Histogram],
+        read: Callable[[Image, counters.Lines, NDArray[np.int64], int | None], Histogram],
         site: int | None,
+        exact_total: int | None,
     ) -> Histogram:
         sites = None
         if site is not None:
@@ -245,7 +259,7 @@ class Recording:
         if sites is None:
             lines = lines.where(~counters.is_annotated(self._image(), lines, self._read_stacks()))
         shift = counters.sample_shift(self._image(), lines, self._read_stacks())
-        return read(self._image(), lines, shift)
+        return read(self._image(), lines, shift, exact_total)
 
     def _no_site(self, site: int) -> RecordingError:
         return RecordingError(f"{self.name} has no site {site}")

@@ -94,6 +94,34 @@ def totals(image: Image) -> Totals:
     )
 
 
+def exact_totals(image: Image) -> dict[str, int]:
+    """What is known exactly of all blocks, by the names of a site table's columns. In a child what
+    its parent allocated is freed, too, and after a pause what was in no count: then nothing is
+    known of what is live."""
+    sums = Sums(image)
+    totals = {
+        "allocations": sums.allocations,
+        "frees": sums.frees,
+        "temporary": sums.frees,
+        "bytes_allocated": sums.bytes_allocated,
+        "realloc_in_place": sums.reallocs,
+        "realloc_moved": sums.reallocs,
+    }
+    if not image.header.flags & schema.FLAG_FORKED and not modes.was_paused(image):
+        # Usable bytes, if it is these, are never fewer than those asked for.
+        totals |= {"live_blocks": sums.live_blocks, "live_bytes": sums.live_bytes}
+        totals |= {"bytes_freed": sums.bytes_freed, "peak_bytes": sums.peak_bytes}
+    return totals
+
+
+def ended_blocks(image: Image) -> int | None:
+    """How many lifetimes there are: realloc ends none. None where that is not known."""
+    totals = exact_totals(image)
+    if "live_blocks" not in totals:
+        return None
+    return totals["frees"] - totals["realloc_moved"]
+
+
 def _usable_peak(header: schema.Header, sums: Sums) -> int | None:
     if sums.counts_usable:
         return sums.peak_bytes

@@ -75,6 +75,23 @@ class Sums:
         return max(0, self.usable_allocated - self.usable_freed)
 
 
+def totals_by_shard(image: Image) -> dict[int, dict[str, int]]:
+    """What is known exactly of each shard's threads, by the names of a site table's columns."""
+    totals: dict[int, dict[str, int]] = {}
+    for thread in read_threads(image):
+        mine = totals.setdefault(thread.shard, {})
+        for name, number in (
+            ("allocations", thread.allocations),
+            ("frees", thread.frees),
+            ("temporary", thread.frees),
+            ("bytes_allocated", thread.bytes_allocated),
+            ("realloc_in_place", thread.reallocs),
+            ("realloc_moved", thread.reallocs),
+        ):
+            mine[name] = mine.get(name, 0) + number
+    return totals
+
+
 def _by_name(names: tuple[str, ...], rows: Iterable[tuple[int, ...]]) -> dict[str, int]:
     totals = dict.fromkeys(names, 0)
     for row in rows:

@@ -45,7 +45,9 @@ _SUMMED = (
     "realloc_in_place",
     "realloc_moved",
 )
-_ERRORS = tuple(field.name for field in fields(SiteTable) if field.name.endswith("_error"))
+_ERRORS = tuple(
+    field.name for field in fields(SiteTable) if field.name.endswith(("_error", "_below", "_above"))
+)
 _UNSEEN = np.iinfo(np.int64).max
 _NS_PER_TICK = 1 << 20
 

@@ -7,11 +7,13 @@ from heapglass.model import HeapSource
 from heapglass.views.block_classes import ClassRow, ClassView
 from heapglass.views.documents import (
     Document,
+    errors_document,
     frame_document,
     losses_document,
     process_document,
     sampling_document,
 )
+from heapglass.views.estimates import whole_interval
 
 
 def classes_document(source: HeapSource, view: ClassView) -> Document:
@@ -61,7 +63,10 @@ def _row(row: ClassRow, view: ClassView) -> Document:
 def _row_errors(row: ClassRow, classes: int) -> Document:
     document = _errors(row)
     if document:
-        document["errors"]["counts"] = list(row.count_errors[:classes])
+        document["errors"]["counts"] = [float(error) for error in row.count_errors[:classes]]
+        document["intervals"]["counts"] = [
+            whole_interval(*one) for one in zip(row.counts, row.count_errors, strict=True)
+        ][:classes]
     return document
 
 
@@ -69,6 +74,7 @@ def _errors(estimate: ClassView | BlockClass | ClassRow) -> Document:
     """Nothing where all of it is exact."""
     if not estimate.blocks_error:
         return {}
-    return {
-        "errors": {"live_blocks": estimate.blocks_error, "live_bytes": estimate.bytes_error},
-    }
+    return errors_document(
+        {"live_blocks": estimate.blocks, "live_bytes": estimate.size_bytes},
+        {"live_blocks": estimate.blocks_error, "live_bytes": estimate.bytes_error},
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from math import hypot, sqrt
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from heapglass.analysis.filters import Filter
 from heapglass.analysis.grouping import GroupBy, GroupKey, group_key
 from heapglass.analysis.plumbing import Plumbing
 from heapglass.model import BlockTable, Frame, HeapSource
+from heapglass.model.spread import join_spreads
 from heapglass.model.tables import I64
 from heapglass.units import Units
 from heapglass.views.caveats import list_caveats
@@ -98,11 +98,11 @@ class ClassView:
 
     @property
     def blocks_error(self) -> float:
-        return hypot(*(one.blocks_error for one in self.classes))
+        return join_spreads(one.blocks_error for one in self.classes)
 
     @property
     def bytes_error(self) -> float:
-        return hypot(*(one.bytes_error for one in self.classes))
+        return join_spreads(one.bytes_error for one in self.classes)
 
 
 def build_classes(source: HeapSource, resolver: Resolver, query: ClassQuery) -> ClassView:
@@ -160,7 +160,7 @@ def _rows(
         members.setdefault(_key(query.group, site, origins[site].responsible), []).append(index)
     rows = []
     for key, indexes in members.items():
-        counts, _, count_errors, _ = zip(*sum_sites(found, indexes), strict=True)
+        counts, _, count_errors, bytes_errors = zip(*sum_sites(found, indexes), strict=True)
         rows.append(
             ClassRow(
                 sites=tuple(sites[index] for index in indexes),
@@ -168,8 +168,8 @@ def _rows(
                 origin=origins[sites[indexes[0]]],
                 blocks=round(float(found.blocks[indexes].sum())),
                 size_bytes=round(float(found.size_bytes[indexes].sum())),
-                blocks_error=hypot(*count_errors),
-                bytes_error=sqrt(float(found.bytes_variance[indexes].sum())),
+                blocks_error=join_spreads(count_errors),
+                bytes_error=join_spreads(bytes_errors),
                 counts=counts,
                 count_errors=count_errors,
             )

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import hypot
 
-import numpy as np
-
-from heapglass.analysis.counters import Errors
+from heapglass.analysis.counters import Errors, sum_spread
 from heapglass.analysis.diff import Change, Matcher, MatchKey, Pair, Side, pair_sides
 from heapglass.analysis.filters import Filter
 from heapglass.analysis.grouping import GroupBy, GroupKey, group_key
@@ -18,6 +15,7 @@ from heapglass.analysis.plumbing import Plumbing
 from heapglass.analysis.stacks import NamedStack
 from heapglass.errors import UsageError
 from heapglass.model import HeapSource, ProcessState, SiteTable, Totals
+from heapglass.model.spread import join_spreads
 from heapglass.units import Units
 from heapglass.views.caveats import list_caveats
 from heapglass.views.naming import Resolver, name_stacks
@@ -114,8 +112,8 @@ def build_diff(before: Named, after: Named, query: DiffQuery) -> DiffView:
         sums=tuple(_sum(change, [pair for _, pair in pairs]) for change in Change),
         whole_before=sum(side.value for side in old.sides.values()),
         whole_after=sum(side.value for side in new.sides.values()),
-        whole_before_error=hypot(*(side.error for side in old.sides.values())),
-        whole_after_error=hypot(*(side.error for side in new.sides.values())),
+        whole_before_error=join_spreads(side.error for side in old.sides.values()),
+        whole_after_error=join_spreads(side.error for side in new.sides.values()),
         warnings=tuple(dict.fromkeys((*before.names.warnings, *after.names.warnings))),
     )
 
@@ -164,12 +162,8 @@ def _side(table: SiteTable, rows: list[int], sort: SortKey) -> Side:
         int(getattr(table, column)[rows].sum()),
         int(getattr(table, _BLOCKS[column])[rows].sum()),
         int(table.peak_bytes[rows].sum()),
-        *(_error(table, rows, name) for name in (column, _BLOCKS[column], "peak_bytes")),
+        *(sum_spread(table, name, rows) for name in (column, _BLOCKS[column], "peak_bytes")),
     )
-
-
-def _error(table: SiteTable, rows: list[int], column: str) -> float:
-    return float(np.sqrt(np.square(getattr(table, f"{column}_error")[rows]).sum()))
 
 
 def _row(pair: Pair, stacks: Mapping[int, NamedStack], query: DiffQuery) -> DiffRow:
@@ -187,8 +181,8 @@ def _sum(change: Change, pairs: list[Pair]) -> ChangeSum:
         len(of_kind),
         sum(pair.delta for pair in of_kind),
         sum(pair.peak_delta for pair in of_kind),
-        hypot(*(pair.delta_error for pair in of_kind)),
-        hypot(*(pair.peak_delta_error for pair in of_kind)),
+        join_spreads(pair.delta_error for pair in of_kind),
+        join_spreads(pair.peak_delta_error for pair in of_kind),
     )
 
 

@@ -9,6 +9,7 @@ from heapglass.model import Totals
 from heapglass.views.diff import DiffRow, DiffView, Named
 from heapglass.views.documents import (
     Document,
+    error_document,
     frame_document,
     process_document,
     sampling_document,
@@ -42,8 +43,8 @@ def diff_document(before: Named, after: Named, view: DiffView) -> Document:
                 "count": one.rows,
                 "delta": one.delta,
                 "peak_delta": one.peak_delta if view.knows_peak else None,
-                **_error("delta_error", one.delta_error),
-                **_error("peak_delta_error", one.peak_delta_error if view.knows_peak else 0),
+                **error_document("delta_error", one.delta, one.delta_error),
+                **_peak_error(view, "peak_delta_error", one.peak_delta, one.peak_delta_error),
             }
             for one in view.sums
         ],
@@ -61,7 +62,7 @@ def _row(row: DiffRow, view: DiffView) -> Document:
     return {
         "change": row.pair.change.value,
         "delta": row.pair.delta,
-        **_error("delta_error", row.pair.delta_error),
+        **error_document("delta_error", row.pair.delta, row.pair.delta_error),
         "before": _side(row.pair.before, view),
         "after": _side(row.pair.after, view),
         "name": row.key.name if row.key else (frame.function if frame else ""),
@@ -73,15 +74,14 @@ def _row(row: DiffRow, view: DiffView) -> Document:
 def _side(side: Side, view: DiffView) -> Document:
     return {
         "value": side.value,
-        **_error("error", side.error),
+        **error_document("error", side.value, side.error),
         "blocks": side.blocks,
-        **_error("blocks_error", side.blocks_error),
+        **error_document("blocks_error", side.blocks, side.blocks_error),
         "peak_bytes": side.peak_bytes if view.knows_peak else None,
-        **_error("peak_error", side.peak_error if view.knows_peak else 0),
+        **_peak_error(view, "peak_error", side.peak_bytes, side.peak_error),
         "sites": list(side.sites),
     }
 
 
-def _error(name: str, error: float) -> Document:
-    """Nothing where there is none."""
-    return {name: error} if error else {}
+def _peak_error(view: DiffView, name: str, value: int, error: float) -> Document:
+    return error_document(name, value, error) if view.knows_peak else {}

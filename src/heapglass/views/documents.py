@@ -5,12 +5,12 @@ Keys are only ever added; a change of meaning gets a new number in `schema`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict, astuple, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, fields
 from functools import lru_cache
 from typing import Any
 
-from heapglass.analysis.counters import EXACT, Counters, Errors
+from heapglass.analysis.counters import COLUMNS, ESTIMATED, EXACT, Counters, Errors
 from heapglass.analysis.grouping import Group
 from heapglass.analysis.narrowed import NOTHING
 from heapglass.model import (
@@ -25,6 +25,7 @@ from heapglass.model import (
     Totals,
 )
 from heapglass.views.caveats import is_partly_sampled, sampling_intervals
+from heapglass.views.estimates import whole_interval
 from heapglass.views.groups import GroupView
 from heapglass.views.histogram import Bar
 from heapglass.views.labels import cut_text
@@ -148,13 +149,33 @@ def totals_document(
         "slack_bytes": totals.slack_bytes,
         "peak_difference_bytes": None,
         **dict.fromkeys(_absent_totals(absent)),
-        **({"errors": _total_errors(errors, absent)} if any(astuple(errors)) else {}),
+        **_total_errors(totals, errors, absent),
     }
 
 
-def _total_errors(errors: Errors, absent: frozenset[str]) -> Document:
+def _total_errors(totals: Totals, errors: Errors, absent: frozenset[str]) -> Document:
     known = _TOTALS - absent
-    return {name: error for name, error in asdict(errors).items() if error and name in known}
+    found = {name: getattr(errors, name) for name in ESTIMATED}
+    found = {name: error for name, error in found.items() if error and name in known}
+    return errors_document(asdict(totals), found) if found else {}
+
+
+def errors_document(values: Mapping[str, Any], errors: Mapping[str, float]) -> Document:
+    """Standard errors by name, and intervals of the values that they are of."""
+    return {
+        "errors": {name: float(error) for name, error in errors.items()},
+        "intervals": {
+            name: None if values[name] is None else whole_interval(values[name], error)
+            for name, error in errors.items()
+        },
+    }
+
+
+def error_document(name: str, value: int, error: float) -> Document:
+    """The same of one value, beside it: `name` ends in "error". Nothing where there is none."""
+    if not error:
+        return {}
+    return {name: float(error), name.replace("error", "interval"): whole_interval(value, error)}
 
 
 _TOTALS = {field.name for field in fields(Totals)}
@@ -217,10 +238,13 @@ def _change(change: ModeChange) -> Document:
 
 def counters_document(counters: Counters, absent: frozenset[str] = NOTHING) -> Document:
     """What is exact has no errors, and nothing to say about samples; what is not known is null."""
-    document = asdict(counters) | dict.fromkeys(absent)
+    document = {name: getattr(counters, name) for name in COLUMNS} | dict.fromkeys(absent)
     if not counters.is_estimated:
-        del document["errors"], document["sample_bytes"], document["samples"]
-    return document
+        del document["samples"]
+        return document
+    document["sample_bytes"] = counters.sample_bytes
+    errors = {name: counters.error(name) for name in ESTIMATED}
+    return {**document, **errors_document(document, errors)}
 
 
 def site_document(row: SiteRow, absent: frozenset[str] = NOTHING) -> Document:
@@ -258,5 +282,5 @@ def _group(group: Group, absent: frozenset[str]) -> Document:
 
 
 def _bar(bar: Bar) -> Document:
-    error = {"error": bar.error} if bar.error else {}
+    error = error_document("error", bar.count, bar.error)
     return {"low": bar.low, "high": bar.high, "count": bar.count, **error}

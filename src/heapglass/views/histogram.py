@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from heapglass.model import Histogram
+from heapglass.model.spread import Spread
 from heapglass.units import Units, format_duration, format_share, format_size
 from heapglass.views.estimates import counted_estimate
 from heapglass.views.glyphs import Glyphs, draw_bar
@@ -79,7 +80,9 @@ def _bar(histogram: Histogram, first: int, end: int) -> Bar:
     count = int(histogram.counts[first:end].sum())
     high = _low(min(end, buckets)) * histogram.unit if end < buckets else None
     errors = np.zeros(buckets) if histogram.errors is None else histogram.errors
-    error = float(np.sqrt(np.square(errors[first:end]).sum()))
+    sides = (histogram.below, histogram.above)
+    known = [errors, *(np.zeros(buckets) if side is None else side for side in sides)]
+    error = Spread(*(float(np.sqrt(np.square(one[first:end]).sum())) for one in known))
     return Bar(_low(first) * histogram.unit, high, count, error)
 
 

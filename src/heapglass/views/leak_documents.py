@@ -6,6 +6,7 @@ from heapglass.analysis.suspects import Suspect
 from heapglass.model import HeapSource
 from heapglass.views.documents import (
     Document,
+    errors_document,
     frame_document,
     losses_document,
     process_document,
@@ -70,9 +71,10 @@ def _errors(estimate: LeaksView | LeakRow | Suspect | LeftOut) -> Document:
     """Nothing where all of it is exact."""
     if not estimate.blocks_error:
         return {}
-    return {
-        "errors": {"live_blocks": estimate.blocks_error, "live_bytes": estimate.bytes_error},
-    }
+    return errors_document(
+        {"live_blocks": estimate.blocks, "live_bytes": estimate.size_bytes},
+        {"live_blocks": estimate.blocks_error, "live_bytes": estimate.bytes_error},
+    )
 
 
 def _left_out(one: LeftOut) -> Document:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import hypot
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from heapglass.analysis.stacks import NamedStack, responsible_frame
 from heapglass.analysis.suppressions import Suppression, Suppressor
 from heapglass.analysis.suspects import Certainty, Span, Suspect, find_suspects, levels_at
 from heapglass.model import BlockTable, HeapSource
+from heapglass.model.spread import join_spreads
 from heapglass.units import Units
 from heapglass.views.caveats import list_caveats
 from heapglass.views.naming import Resolver, name_stacks
@@ -62,11 +62,11 @@ class LeakRow:
 
     @property
     def blocks_error(self) -> float:
-        return hypot(*(one.blocks_error for one in self.suspects))
+        return join_spreads(one.blocks_error for one in self.suspects)
 
     @property
     def bytes_error(self) -> float:
-        return hypot(*(one.bytes_error for one in self.suspects))
+        return join_spreads(one.bytes_error for one in self.suspects)
 
     @property
     def oldest_ns(self) -> int:
@@ -108,20 +108,21 @@ def build_leaks(source: HeapSource, resolver: Resolver, query: LeakQuery) -> Lea
     span = Span(query.since_ns, source.process.duration_ns)
     levels = levels_at(source.snapshots(), span)
     blocks = _choose(source.blocks(), query)
-    suspects = find_suspects(blocks, span, levels)
+    table = source.sites()
+    suspects = find_suspects(blocks, span, levels, table)
     stacks = name_stacks(source, resolver, [one.site for one in suspects])
     kept, left_out = _sift(suspects, stacks, query)
     rows = _rows(kept, stacks, query)
     return LeaksView(
-        caveats=list_caveats(source, source.sites(), query.units),
+        caveats=list_caveats(source, table, query.units),
         remainder=call_remainder(source.process.state),
         duration_ns=source.process.duration_ns,
         rows=tuple(rows[: query.limit] if query.limit else rows),
         matched=len(rows),
         blocks=sum(row.blocks for row in rows),
         size_bytes=sum(row.size_bytes for row in rows),
-        blocks_error=hypot(*(row.blocks_error for row in rows)),
-        bytes_error=hypot(*(row.bytes_error for row in rows)),
+        blocks_error=join_spreads(row.blocks_error for row in rows),
+        bytes_error=join_spreads(row.bytes_error for row in rows),
         left_out=left_out,
         knows_growth=levels is not None,
         may_miss=counts_usable(source) and source.totals.live_blocks > 0,
@@ -165,8 +166,8 @@ def _left_out(reason: tuple[str, bool], suspects: Sequence[Suspect]) -> LeftOut:
         len(suspects),
         sum(one.blocks for one in suspects),
         sum(one.size_bytes for one in suspects),
-        hypot(*(one.blocks_error for one in suspects)),
-        hypot(*(one.bytes_error for one in suspects)),
+        join_spreads(one.blocks_error for one in suspects),
+        join_spreads(one.bytes_error for one in suspects),
     )
 
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from heapglass.analysis.counters import Errors
 from heapglass.model import HeapSource
-from heapglass.views.documents import Document, losses_document, process_document, sampling_document
+from heapglass.views.documents import (
+    Document,
+    errors_document,
+    losses_document,
+    process_document,
+    sampling_document,
+)
 from heapglass.views.threads import ThreadRow, ThreadsView
 
 THREADS_SCHEMA = "heapglass.threads/1"
@@ -35,18 +41,13 @@ def _row(row: ThreadRow) -> Document:
         "bytes_freed": row.bytes_freed,
         "net_bytes": row.net_bytes,
         "temporary": row.temporary,
-        **({"errors": _errors(row.errors)} if row.errors else {}),
+        **(_errors(row, row.errors) if row.errors else {}),
         "first_seen": row.first_seen_ns / 1e9,
         "last_seen": row.last_seen_ns / 1e9,
     }
 
 
-def _errors(errors: Errors) -> Document:
-    return {
-        "allocations": errors.allocations,
-        "frees": errors.frees,
-        "bytes_allocated": errors.bytes_allocated,
-        "bytes_freed": errors.bytes_freed,
-        "net_bytes": errors.live_bytes,
-        "temporary": errors.temporary,
-    }
+def _errors(row: ThreadRow, errors: Errors) -> Document:
+    names = ("allocations", "frees", "bytes_allocated", "bytes_freed", "temporary")
+    found = {name: getattr(errors, name) for name in names} | {"net_bytes": errors.live_bytes}
+    return errors_document({name: getattr(row, name) for name in found}, found)

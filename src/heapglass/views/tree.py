@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from heapglass.analysis.counters import take_rows
+from heapglass.analysis.counters import SPREADS, take_rows
 from heapglass.analysis.leaks import Remainder
 from heapglass.analysis.narrowed import absent_counters
 from heapglass.analysis.order import SortKey, size_column, sort_column
 from heapglass.analysis.tree import ROOT, CallTree, TreeShape, build_tree
 from heapglass.analysis.windows import remainder_of
 from heapglass.model import HeapSource, SiteTable
+from heapglass.model.spread import Spreads
 from heapglass.model.tables import F64, I64
 from heapglass.units import Units, format_size
 from heapglass.views.caveats import list_caveats
@@ -51,9 +52,9 @@ class TreeView:
     tree: CallTree
     table: SiteTable  # the sites that the tree was built of
     total: I64
-    error: F64  # standard errors of `total`; 0 where that is exact
+    error: Spreads  # standard errors of `total`; 0 where that is exact
     own: I64
-    own_error: F64
+    own_error: Spreads
     below: Sequence[Sequence[int]]
     shown: int  # nodes
     least: int  # in what is sorted by, or in bytes allocated where calls are
@@ -95,7 +96,6 @@ def build_tree_view(
     stacks = chosen.stacks or name_stacks(source, resolver, sites)
     tree = build_tree(watch(sites), stacks, query.shape)
     column = getattr(table, sort_column(chosen.sort))
-    errors = getattr(table, f"{sort_column(chosen.sort)}_error")
     total = tree.totals(column)
     sizes = tree.totals(getattr(table, size_column(chosen.sort)))
     least = query.min_bytes
@@ -110,15 +110,20 @@ def build_tree_view(
         tree=tree,
         table=table,
         total=total,
-        error=tree.errors(errors),
+        error=node_spreads(tree.errors, table, sort_column(chosen.sort)),
         own=tree.own(column),
-        own_error=tree.own_errors(errors),
+        own_error=node_spreads(tree.own_errors, table, sort_column(chosen.sort)),
         below=_sorted_below(tree, total, is_shown.tolist()),
         shown=int(is_shown.sum()) - 1,
         least=least if least is not None else -(-int(total[ROOT]) // _LEAST_SHARE),
         warnings=tuple(resolver.warnings),
         absent=absent_counters(source),
     )
+
+
+def node_spreads(add_up: Callable[[F64], F64], table: SiteTable, name: str) -> Spreads:
+    """Of the sums of a column by node, which `add_up` makes of what is known by site."""
+    return Spreads(*(add_up(getattr(table, f"{name}_{spread}")) for spread in SPREADS))
 
 
 def branches(view: TreeView) -> Iterator[Branch]:

@@ -6,8 +6,15 @@ import numpy as np
 
 from heapglass.analysis.tree import ROOT
 from heapglass.model import HeapSource
-from heapglass.views.documents import Document, losses_document, process_document, sampling_document
-from heapglass.views.tree import NODE_COUNTERS, TreeView
+from heapglass.views.documents import (
+    Document,
+    error_document,
+    errors_document,
+    losses_document,
+    process_document,
+    sampling_document,
+)
+from heapglass.views.tree import NODE_COUNTERS, TreeView, node_spreads
 from heapglass.views.tree_labels import label_name
 
 TREE_SCHEMA = "heapglass.tree/1"
@@ -37,7 +44,7 @@ def _nodes(view: TreeView) -> list[Document]:
     samples = view.tree.totals(view.table.samples)
     estimates = view.tree.totals((view.table.sample_bytes > 0).astype(np.int64))
     errors = {
-        name: view.tree.errors(getattr(view.table, f"{name}_error"))
+        name: node_spreads(view.tree.errors, view.table, name)
         for name in (known if estimates[ROOT] else ())
     }
     listed: list[Document] = []
@@ -49,9 +56,11 @@ def _nodes(view: TreeView) -> list[Document]:
         }
         if estimates[node]:
             counters["samples"] = int(samples[node])
-            counters["errors"] = {name: float(error[node]) for name, error in errors.items()}
-            counters["total_error"] = float(view.error[node])
-            counters["own_error"] = float(view.own_error[node])
+            mine = {name: error[node] for name, error in errors.items()}
+            counters |= errors_document(counters, mine)
+            total, own = int(view.total[node]), int(view.own[node])
+            counters |= error_document("total_error", total, view.error[node])
+            counters |= error_document("own_error", own, view.own_error[node])
         place = len(listed)
         listed.append(
             {
