@@ -65,7 +65,7 @@ def test_sampled_sites_show_their_errors(show: Show) -> None:
     heap.mode, heap.live_unit, heap.sample_interval = "sampled", LiveUnit.USABLE, SAMPLE_BYTES
     report = show(heap, "#view=table")
     expect(report.page.locator("#caveats summary")).to_contain_text("Sampled once in about 512 KiB")
-    expect(report.page.locator("#stack")).to_contain_text("24.0 MiB ±2.4")
+    expect(report.page.locator("#stack")).to_contain_text("24.0 ± 2.4 MiB")
     report.tab("Flame graph")
     canvas = report.flame()
     canvas.press("ArrowDown")
@@ -81,7 +81,7 @@ def test_estimates_fit_their_tiles(show: Show) -> None:
     heap.mode, heap.live_unit, heap.sample_interval = "sampled", LiveUnit.USABLE, SAMPLE_BYTES
     report = show(heap, "#at=0")
     texts = report.page.locator(".tile b").all_inner_texts()
-    assert texts[1] == "1023 MiB ±102"
+    assert texts[1] == "1023 ± 102 MiB"
     for width in (320, 360, 401, 521, 571, 901, 960, 1000, 1024, 1121, 1280):
         report.page.set_viewport_size({"width": width, "height": 800})
         too_wide = report.page.evaluate(

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from heapglass.analysis.counters import sum_counters
 from heapglass.analysis.leaks import call_remainder
+from heapglass.analysis.narrowed import total_errors
 from heapglass.model import (
     HeapSource,
     Histogram,
@@ -22,6 +22,8 @@ from heapglass.model import (
     Thread,
     Totals,
 )
+from heapglass.model.spread import as_spread
+from heapglass.model.weights import SIDE
 from heapglass.text import printable
 from heapglass.units import Units, format_duration, format_size
 from heapglass.views.caveats import list_caveats, list_small
@@ -37,7 +39,7 @@ def collect_facts(source: HeapSource, table: SiteTable, units: Units) -> dict[st
         "command": command_text(process),
         "process": _process(process),
         "duration_ns": process.duration_ns,
-        "totals": _totals(source.totals) | {"temporary_error": _temporary_error(table)},
+        "totals": _totals(source.totals) | {"temporary_error": _temporary_error(source, table)},
         "remainder": call_remainder(process.state).value,
         "units": units.value,
         "caveats": list(list_caveats(source, table, units)),
@@ -90,9 +92,10 @@ def _program_rss(process: Process) -> int | None:
     return max(0, greatest.bytes - greatest.ours) if greatest and greatest.bytes else None
 
 
-def _temporary_error(table: SiteTable) -> int:
+def _temporary_error(source: HeapSource, table: SiteTable) -> int:
     """Of the one total that is an estimate, where sites are."""
-    return round(sum_counters(table).errors.temporary)
+    error = as_spread(total_errors(source, table).temporary)
+    return round(max(error.below, error.above) / SIDE)
 
 
 def _totals(totals: Totals) -> dict[str, Any]:
@@ -103,7 +106,11 @@ def _totals(totals: Totals) -> dict[str, Any]:
 
 
 def _histogram(histogram: Histogram) -> dict[str, Any]:
-    errors = None if histogram.errors is None else np.rint(histogram.errors).astype(int).tolist()
+    errors = None
+    if histogram.errors is not None and histogram.below is not None and histogram.above is not None:
+        wider = np.maximum(histogram.below, histogram.above) / SIDE
+        wider = np.where(histogram.errors > 0, np.maximum(histogram.errors, wider), 0.0)
+        errors = np.rint(wider).astype(int).tolist()
     return {"unit": histogram.unit, "counts": histogram.counts.tolist(), "errors": errors}
 
 

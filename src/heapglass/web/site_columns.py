@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from heapglass.analysis.counters import Rows
+from heapglass.analysis.counters import SPREADS, Rows
 from heapglass.analysis.plumbing import Plumbing
 from heapglass.model import FrameAddress, HeapSource, SiteTable, Stack
-from heapglass.model.tables import I64
+from heapglass.model.tables import F64, I64
+from heapglass.model.weights import SIDE
 from heapglass.units import format_count
 from heapglass.views.naming import Resolver
 from heapglass.web.frame_tree import FrameTree, Outline
@@ -132,12 +133,20 @@ def _extremes(table: SiteTable, group: Rows, count: int) -> dict[str, I64]:
 def _errors(table: SiteTable, group: Rows, count: int) -> dict[str, I64]:
     if not np.any(table.sample_bytes):
         return {}
-    errors = {}
-    for name in ERRORS:
+    return {name: np.rint(_error(table, name, group, count)).astype(np.int64) for name in ERRORS}
+
+
+def _error(table: SiteTable, name: str, group: Rows, count: int) -> F64:
+    """The page has one number for both sides of an interval: half of its longer one, so that twice
+    the error holds the truth."""
+    sums = []
+    for spread in SPREADS:
         squares = np.zeros(count)
-        np.add.at(squares, group, np.square(getattr(table, f"{name}_error").astype(np.float64)))
-        errors[name] = np.rint(np.sqrt(squares)).astype(np.int64)
-    return errors
+        np.add.at(squares, group, np.square(getattr(table, f"{name}_{spread}").astype(np.float64)))
+        sums.append(np.sqrt(squares))
+    error, below, above = sums
+    wider: F64 = np.maximum(error, np.maximum(below, above) / SIDE)
+    return np.where(error > 0, wider, 0.0)
 
 
 def _places(table: SiteTable, group: Rows) -> I64:

@@ -49,7 +49,7 @@ function siteErrors(heap, measure, span, values) {
 // With every digit of a count.
 function wholeAmount(measure, value, error) {
   if (isCount(measure)) return `${formatCount(value)}${countMargin(value, error)}`;
-  return `${formatSize(value)}${formatMargin(value, error, false)}`;
+  return estimateParts(formatSize(value), formatMargin(value, error, false)).join("");
 }
 
 function marginOf(measure, value, error) { return formatMargin(value, error, isCount(measure)); }

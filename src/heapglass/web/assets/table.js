@@ -150,9 +150,11 @@ class SiteTable {
     const {measures, measure} = this.content;
     const value = this.rows.values[name][row];
     const margin = value > 0 ? marginOf(name, value, this.rows.error(name, row)) : "";
+    const text = value > 0 ? formatValue(name, value) : "–";
+    const [number, plusMinus, unit] = estimateParts(text, margin);
     const cell = makeElement(
-        "td", {class: value > 0 ? "" : "none"}, value > 0 ? formatValue(name, value) : "–",
-        margin ? makeElement("span", {class: "quiet"}, margin) : "");
+        "td", {class: value > 0 ? "" : "none"}, number,
+        plusMinus ? makeElement("span", {class: "quiet"}, plusMinus) : "", unit);
     if (name === measure && value > 0) {
       const bar = makeElement("i", {class: "share"});
       bar.style.width = `${Math.max(1, (100 * value) / Math.max(1, measures[name].total))}%`;

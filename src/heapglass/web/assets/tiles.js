@@ -34,6 +34,7 @@ class Tiles {
       const value = whole ? whole[measure] : total;
       const isExact = whole && measure !== "temporary";
       const margin = isExact ? "" : marginOf(measure, value, error);
+      const [number, plusMinus, unit] = estimateParts(formatValue(measure, value), margin);
       return makeElement(
           "button", {
             type: "button",
@@ -45,7 +46,7 @@ class Tiles {
             onclick: () => this.onChoose(measure),
           },
           makeElement("span", {}, words.name),
-          makeElement("b", {}, formatValue(measure, value), makeElement("i", {}, margin)),
+          makeElement("b", {}, number, makeElement("i", {}, plusMinus), unit),
           makeElement("small", {title: words.note}, words.note));
     }));
   }

@@ -31,7 +31,7 @@ function formatSize(size) {
   return `${number} ${names[power]}`;
 }
 
-// The standard error of a value, in the unit that this is shown in; nothing where it is below what
+// The standard error of a value, with the unit that this is shown in; nothing where it is below what
 // rounding does anyway.
 function formatMargin(value, error, isCount) {
   if (!isMargin(value, error)) return "";
@@ -39,12 +39,21 @@ function formatMargin(value, error, isCount) {
       isCount ? [1000, 10000, COUNT_NAMES] : [sizeBase, sizeBase, SIZE_NAMES[sizeBase]];
   const power = Math.abs(value) < least ? 0 : scale(Math.abs(value), base, names.length - 1)[1];
   const number = error / base ** power;
-  return ` ±${number.toFixed(number < 10 ? 1 : 0)}`;
+  const unit = isCount || power ? names[power].trimStart() : "B";
+  return ` ± ${number.toFixed(number < 10 ? 1 : 0)}${unit && ` ${unit}`}`;
+}
+
+// A value and its margin share one unit: "1023", " ± 102", " MiB".
+function estimateParts(text, margin) {
+  const gap = text.lastIndexOf(" ");
+  const unit = gap < 0 ? "" : text.slice(gap);
+  if (!unit || !margin.endsWith(unit)) return [text, margin, ""];
+  return [text.slice(0, gap), margin.slice(0, -unit.length), unit];
 }
 
 // Behind a count with all its digits.
 function countMargin(count, error) {
-  return isMargin(count, error) ? ` ±${formatCount(error)}` : "";
+  return isMargin(count, error) ? ` ± ${formatCount(error)}` : "";
 }
 
 function isMargin(value, error) { return error > 0 && error * 1000 >= Math.abs(value); }
