@@ -18,6 +18,8 @@ from heapglass.model.tables import F64, I64
 from heapglass.model.weights import SIDE, SIDE_CHANCE, sample_weights
 
 _HALVINGS = 40
+_RARE = 8  # samples
+_SMALLER = 2  # classes
 SUSPICIOUS = 1.28  # standard errors that the number of all blocks is off by
 _SAME = 2e-3  # weights that differ less are of one size: they were rounded
 
@@ -71,6 +73,7 @@ def _is_unexplained(classes: SizeClasses, samples: F64, missing: float) -> bool:
 
 def _by_other_sites(classes: SizeClasses, samples: F64) -> F64:
     is_empty, is_single = samples == 0, samples == 1
+    is_rare = (samples > 1) & (samples <= _RARE)
     top = _top(samples)
     is_lower = np.arange(samples.shape[1]) < top[:, None]
     alike = _is_of_one_size(classes, samples, top)
@@ -78,9 +81,20 @@ def _by_other_sites(classes: SizeClasses, samples: F64) -> F64:
     # Sites that otherwise have blocks of one size are compared with each other alone.
     for chosen in (is_lower & alike, is_lower & ~alike):
         single, empty = (is_single & chosen).sum(axis=0), (is_empty & chosen).sum(axis=0)
-        share = np.minimum(single / np.maximum(empty, 1), 1.0)
+        expected = _prudent(single, (is_rare & chosen).sum(axis=0))
+        share = np.minimum(expected / np.maximum(empty, 1), 1.0)
         chance += np.where(is_empty & chosen, share, 0.0)
     return _upper_end(chance, classes.interval)
+
+
+def _prudent(single: I64, rare: I64) -> F64:
+    """The numbers of sites with a single sample of each class, as few sites may have them: one more
+    where some have a few samples, and part of one where a class of larger sizes has any."""
+    expected = single.astype(np.float64) + np.minimum(rare / 2, 1.0)
+    spilled = expected.copy()
+    for distance in range(1, _SMALLER + 1):
+        spilled[:-distance] += np.minimum(expected[distance:], 1.0) / 2**distance
+    return spilled
 
 
 def _top(samples: F64) -> I64:
