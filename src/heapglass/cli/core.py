@@ -55,8 +55,8 @@ by the kernel or by a crash:
   free              what malloc holds and nobody uses, by size (glibc)
 
 The tables come from the core if it has them (HEAPGLASS_CORE sees to that), else
-from the recording that the core names. Where there are none, addresses and sizes are
-those of glibc's heap. CORE may be a recording, too."""
+from the recording that the core names. Where there are none, addresses and
+sizes are those of glibc's heap. CORE may be a recording, too."""
 _EXAMPLES = """\
 examples:
   heapglass core core.1234 list used

@@ -34,9 +34,9 @@ options:
                          the text outputs alone
   -f, --force            replace FILE if it is a recording
   -q, --quiet            print nothing but errors
-      --pack             leave recordings packed, as by 'heapglass pack': a tenth
-                         of the size or less, with all names; ^C at the end
-                         leaves them as they are
+      --pack             leave recordings packed, as by 'heapglass pack': a
+                         tenth of the size or less, with all names; ^C at the
+                         end leaves them as they are
       --depth N          keep at most N frames of a stack, 1 to 4096
                          (default: 256)
       --no-follow        record COMMAND only, not the programs it starts

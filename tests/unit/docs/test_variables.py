@@ -32,7 +32,7 @@ VALUES = {
     "log-fd": "9",
 }
 # The launcher itself speaks for the library, and replaces files, or does not.
-LAUNCHERS_OWN = {"quiet", "force", "help"}
+LAUNCHERS_OWN = {"quiet", "force", "help", "pack"}
 
 
 def documented() -> dict[str, list[str]]:
