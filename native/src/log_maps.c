@@ -37,7 +37,7 @@ char *hg_log_maps_read(char *to, size_t room) {
     char *start = to, *most = to + room;
     hg_store(&g_maps.generation, hg_load(&g_modules_generation));
     hg_store(&g_maps.modules, hg_load(&g_header->modules));
-    int fd = hg_sys_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+    int fd = hg_sys_open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC, 0);
     long got = fd;
     while (got >= 0 && to < most && (got = hg_sys_read(fd, to, (size_t)(most - to))) > 0) to += got;
     if (fd >= 0) hg_sys_close(fd);

@@ -37,19 +37,27 @@ static struct {
 
 uint64_t hg_service_now(void) { return hg_clock_read(CLOCK_MONOTONIC); }
 
-int hg_service_borrow(int fd) {
-    int self = hg_sys_open_process(g_service.pid);
-    int borrowed = self < 0 ? self : hg_sys_borrow(self, fd);
-    if (self >= 0) hg_sys_close(self);
+/* Of the thread that ours acts for. */
+static int borrow(int fd) {
+    uint32_t tid = hg_rights_thread();
+    int owner = hg_sys_open_thread(g_service.pid, tid);
+    int borrowed = owner < 0 ? owner : hg_sys_borrow(owner, fd);
+    if (owner >= 0) hg_sys_close(owner);
     if (borrowed >= 0 || borrowed == -9 /* EBADF */) return borrowed;
-    char path[64], number[24];
-    struct hg_text text = {path, sizeof path, 0};
-    hg_text_put(&text, "/proc/");
-    hg_text_number(&text, g_service.pid);
-    hg_text_put(&text, "/fd/");
+    char name[32], number[24];
+    struct hg_text text = {name, sizeof name, 0};
+    hg_text_put(&text, "fd/");
     hg_text_put(&text, hg_text_decimal(number, (uint64_t)fd));
     hg_text_end(&text);
-    return hg_sys_open(path, O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, 0);
+    return hg_rights_open(name, O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+}
+
+int hg_service_borrow(int fd) {
+    uint32_t owner = hg_rights_thread();
+    int borrowed = borrow(fd);
+    /* It is closed; or that thread has just ended, and has no descriptors any more. */
+    bool is_other = borrowed < 0 && hg_rights_follow() && hg_rights_thread() != owner;
+    return is_other ? borrow(fd) : borrowed;
 }
 
 void hg_service_await(const uint32_t *word) {
@@ -98,11 +106,11 @@ static void run_jobs(uint64_t now) {
     }
 }
 
-static void serve(void *unused) {
-    (void)unused;
+/* Returns what it ends with: the last thread's status is the process's. */
+static int serve(void) {
     hg_sys_close_all();
     hg_sys_set_thread_name("heapglass");
-    if (!hg_rights_start() || !hg_rights_follow()) return;
+    if (!hg_rights_start() || !hg_rights_follow()) return hg_rights_status();
     for (uint32_t i = 0; i < g_service.count; i++) {
         if (g_service.wanted[i]->open) g_service.wanted[i]->open();
     }
@@ -114,7 +122,7 @@ static void serve(void *unused) {
             for (uint32_t i = 0; i < count; i++) g_polled[i].revents = 0;
             hg_sys_sleep(AWAIT_STEP_NS); /* fewer descriptors allowed than there are: no haste */
         }
-        if (!hg_rights_follow()) return;
+        if (!hg_rights_follow()) return hg_rights_status();
         run_jobs(hg_service_now());
     }
 }
@@ -141,7 +149,7 @@ static long start_thread(void) {
     uint8_t *top, *block = make_block(&top);
     if (!block) return -12; /* ENOMEM */
     uint64_t signals = hg_sys_block_all_signals();
-    long tid = hg_thread_clone(flags, top, &g_service.tid, block, serve, NULL);
+    long tid = hg_thread_clone(flags, top, &g_service.tid, block, serve);
     hg_sys_restore_signals(signals);
     return tid;
 }

@@ -8,7 +8,8 @@
  *
  * The kernel keeps user, groups and capabilities for each thread, and libc, when it changes them,
  * tells the threads it knows. So this one looks at the main thread's each time it wakes, once a second
- * at least, and takes them over; where it cannot, it ends. */
+ * at least, and takes them over; where it cannot, it ends. Once the main thread has ended it goes by another of the
+ * program's (rights.h), and ends with the last. */
 #ifndef HG_SERVICE_H
 #define HG_SERVICE_H
 
@@ -40,7 +41,7 @@ void hg_service_start(struct hg_job *const *jobs);
 /* CLOCK_MONOTONIC, in ns. */
 uint64_t hg_service_now(void);
 
-/* The program's descriptor `fd`, for the thread, until it closes what it gets: the same open file.
+/* The program's descriptor `fd`, for the service thread, until it closes what it gets: the same open file.
  * (Where the kernel refuses that, the same file opened again, to be written at its end.) A negative
  * errno when there is none. */
 int hg_service_borrow(int fd);

@@ -25,13 +25,12 @@ HG_INLINE struct hg_thread_block hg_thread_block_like_mine(void *block) {
     return made;
 }
 
-/* Run `run(argument)` as a new thread on the stack that ends at `top`; when it returns the thread
- * ends. The thread's id, which goes to *tid until it has ended; or a negative errno. */
+/* Run `run` as a new thread on the stack that ends at `top`; with what it returns the thread ends.
+ * The thread's id, which goes to *tid until it has ended; or a negative errno. */
 HG_INLINE long hg_thread_clone(unsigned long flags, void *top, uint32_t *tid, void *block,
-                               void (*run)(void *), void *argument) {
+                               int (*run)(void)) {
     void **stack = (void **)top - 2;
-    stack[0] = (void *)run;
-    stack[1] = argument;
+    *stack = (void *)run;
     long result;
     register uint32_t *r10 __asm__("r10") = tid;
     register void *r8 __asm__("r8") = block;
@@ -40,10 +39,9 @@ HG_INLINE long hg_thread_clone(unsigned long flags, void *top, uint32_t *tid, vo
         "test %%rax, %%rax\n\t"
         "jnz 1f\n\t"
         "xor %%ebp, %%ebp\n\t"
-        "pop %%rax\n\t"
-        "pop %%rdi\n\t"
+        "mov (%%rsp), %%rax\n\t"
         "call *%%rax\n\t"
-        "xor %%edi, %%edi\n\t"
+        "mov %%eax, %%edi\n\t"
         "mov %[exit], %%eax\n\t"
         "syscall\n\t"
         "hlt\n"

@@ -1,5 +1,6 @@
 #include "sys_thread.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -19,6 +20,7 @@
 #define PIDFD_OPEN 434
 #define CLOSE_RANGE 436
 #define PIDFD_GETFD 438
+#define PIDFD_OF_THREAD O_EXCL /* PIDFD_THREAD, since 6.9 */
 #define MOST_DESCRIPTORS 65536u
 
 #define CALL1(n, a) hg_syscall((n), (long)(a), 0, 0, 0, 0, 0)
@@ -32,6 +34,14 @@ uint64_t hg_sys_block_all_signals(void) {
     return before;
 }
 
+int hg_sys_open_in(int directory, const char *path, int flags) {
+    return (int)CALL4(SYS_openat, directory, path, flags, 0);
+}
+
+long hg_sys_list(int directory, void *buffer, size_t size) {
+    return CALL3(SYS_getdents64, directory, buffer, size);
+}
+
 void hg_sys_guard(void *memory, size_t size) { CALL3(SYS_mprotect, memory, size, PROT_NONE); }
 
 void hg_sys_set_thread_name(const char *name) { CALL2(SYS_prctl, PR_SET_NAME, name); }
@@ -42,9 +52,11 @@ void hg_sys_close_all(void) {
     for (uint32_t fd = 0; fd < limit && fd < MOST_DESCRIPTORS; fd++) hg_sys_close((int)fd);
 }
 
-int hg_sys_open_process(uint32_t pid) { return (int)CALL2(PIDFD_OPEN, pid, 0); }
+int hg_sys_open_thread(uint32_t pid, uint32_t tid) {
+    return (int)CALL2(PIDFD_OPEN, tid, tid == pid ? 0 : PIDFD_OF_THREAD);
+}
 
-int hg_sys_borrow(int process, int fd) { return (int)CALL3(PIDFD_GETFD, process, fd, 0); }
+int hg_sys_borrow(int thread, int fd) { return (int)CALL3(PIDFD_GETFD, thread, fd, 0); }
 
 static struct timespec time_of(uint64_t ns) {
     return (struct timespec){(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};

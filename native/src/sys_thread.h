@@ -14,9 +14,20 @@ void hg_sys_guard(void *memory, size_t size);
 void hg_sys_set_thread_name(const char *name);
 /* Close every descriptor of this thread's table. */
 void hg_sys_close_all(void);
-/* A descriptor of the process, and, through it, one of its descriptors as one of our own. */
-int hg_sys_open_process(uint32_t pid);
-int hg_sys_borrow(int process, int fd);
+/* A descriptor of a thread, and, through it, one of its descriptors as one of our own. Of threads other than the
+ * main one not before Linux 6.9. */
+int hg_sys_open_thread(uint32_t pid, uint32_t tid);
+int hg_sys_borrow(int thread, int fd);
+
+int hg_sys_open_in(int directory, const char *path, int flags);
+/* Names in a directory, one behind the other, into an aligned buffer; the bytes used, 0 at the end. */
+struct hg_listed {
+    uint64_t inode, offset;
+    uint16_t size; /* of this one */
+    uint8_t type;
+    char name[];
+};
+long hg_sys_list(int directory, void *buffer, size_t size);
 
 int hg_sys_poll(struct pollfd *polled, uint32_t count, uint64_t timeout_ns);
 void hg_sys_sleep(uint64_t ns);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+from harness import text_log
 from harness.conversation import conversation, short_directory, until
 from harness.programs import program
 from harness.report_text import reports_so_far
@@ -44,6 +45,36 @@ def test_hello_world_reports_on_stderr_every_five_seconds(tmp_path: Path) -> Non
     assert first.sizes["4096 + bytes"] == 2
     assert first.ages["< 1 sec"] == second.ages["< 1 sec"] == 0
     assert sum(first.ages.values()) == sum(second.ages.values()) == 4
+
+
+def test_its_own_test_reports_until_it_ends(tmp_path: Path) -> None:
+    """Ten detached threads, and a main thread that ends by pthread_exit; with a log on 1022, too."""
+    errors = tmp_path / "errors"
+    variables = f"HEAPGLASS_QUIET=1 HEAPGLASS_REPORT=0.05 LD_PRELOAD={library()}"
+    command = f"exec env {variables} {program('detached').path()} 2>errors 1022>calls"
+    with subprocess.Popen(
+        ["bash", "-c", command], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        try:
+            assert process.stdout.readline() == b"ready\n"
+            until(lambda: is_zombie(process.pid), "the main thread ends")
+            seen = len(reports_so_far(errors)) + 1
+            until(lambda: len(reports_so_far(errors)) > seen + 3, "reports after that")
+            process.stdin.close()
+            assert process.wait() == 4
+        finally:
+            process.kill()
+    report = reports_so_far(errors)[-1]
+    assert report.sizes["4096 + bytes"] == 10
+    (logged,) = text_log.parse((tmp_path / "calls").read_bytes()).values()
+    assert logged.has_ended
+    assert sum(entry.size >= 5000 for entry in text_log.arrivals(logged)) == 10
+
+
+def is_zombie(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
 
 
 def test_graduates_from_one_age_to_the_next_without_slices() -> None:

@@ -8,12 +8,23 @@
  *   c             close every descriptor but the standard ones  e        close stderr
  *   d             move to the root directory                    r        make the current one the root
  *   u             become nobody, for good                       w COUNT  lines on stderr
+ *   m             end the main thread, by pthread_exit; another goes on
+ *   p             let nobody take descriptors of other processes, by a seccomp filter
  *   h             give a hint on stacks, as hyperthymesia's example does
- *   q             exit            Q        _exit                k        abort
+ *   q             exit            Q        _exit                k        abort           E  end the last thread
+ *
+ * build: -pthread
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <grp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 
@@ -140,7 +151,44 @@ static void write_lines(unsigned long count) {
     for (unsigned long i = 0; i < count; i++) MUST(write(2, "the program's own line\n", 23) == 23);
 }
 
-static void obey(char order, unsigned long a, unsigned long b) {
+static void serve(void);
+
+/* As the kernel shows a main thread that has ended while others live. */
+static int is_main_gone(void) {
+    char stat[512];
+    int fd = open("/proc/self/stat", O_RDONLY);
+    ssize_t length = read(fd, stat, sizeof stat - 1);
+    MUST(length > 0 && close(fd) == 0);
+    stat[length] = 0;
+    return strstr(stat, ") Z ") != NULL;
+}
+
+static void *go_on(void *unused) {
+    (void)unused;
+    while (!is_main_gone()) usleep(1000);
+    serve();
+    exit(0);
+}
+
+static void end_main(void) {
+    pthread_t other;
+    MUST(pthread_create(&other, NULL, go_on, NULL) == 0 && pthread_detach(other) == 0);
+    pthread_exit(NULL);
+}
+
+static void refuse_borrowing(void) {
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 438 /* pidfd_getfd */, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+    MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
+}
+
+__attribute__((noinline)) static void obey(char order, unsigned long a, unsigned long b) {
     switch (order) {
     case 'l':
         while (a--) keep(site_leak(b));
@@ -173,20 +221,20 @@ static void obey(char order, unsigned long a, unsigned long b) {
     case 'r': MUST(chroot(".") == 0 && chdir("/") == 0); break;
     case 'u': become_nobody(); break;
     case 'w': write_lines(a); break;
+    case 'm': end_main(); break;
+    case 'p': refuse_borrowing(); break;
     case 'h': give_hint(); break;
     case 'q': exit(6);
     case 'Q': _exit(7);
     case 'k': abort();
+    case 'E': syscall(SYS_exit, 8); break;
     default: MUST(!"an order");
     }
 }
 
-int main(int argc, char **argv) {
+static void serve(void) {
     char line[128];
     size_t length = 0;
-    (void)argc;
-    g_argv = argv;
-    site_begin();
     say("ok");
     while (read(0, line + length, 1) == 1) {
         if (line[length++] != '\n') continue;
@@ -196,5 +244,12 @@ int main(int argc, char **argv) {
         obey(line[0], a, b);
         say("ok");
     }
+}
+
+int main(int argc, char **argv) {
+    (void)argc;
+    g_argv = argv;
+    site_begin();
+    serve();
     return 0;
 }
