@@ -1,5 +1,5 @@
 /* prctl and syscall, by which a program puts itself into a sandbox: we have to know of it before it is one. The call
- * itself goes on to libc. */
+ * itself goes on to libc. Through syscall come those of namespaces.c, too. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -94,11 +94,20 @@ __asm__(".pushsection .text\n"
         ".cfi_startproc\n"
         "    cmpq $" HG_NUMBER(SYS_seccomp) ", %rdi\n"
         "    je 1f\n"
+        "    cmpq $" HG_NUMBER(SYS_unshare) ", %rdi\n"
+        "    je 2f\n"
+        "    cmpq $" HG_NUMBER(SYS_setns) ", %rdi\n"
+        "    je 3f\n"
         "    jmp *hg_confining_syscall(%rip)\n"
         "1:  movq %rsi, %rdi\n"
         "    movq %rdx, %rsi\n"
         "    movq %rcx, %rdx\n"
         "    jmp hg_confining_seccomp\n"
+        "2:  movq %rsi, %rdi\n"
+        "    jmp hg_namespaces_unshare\n"
+        "3:  movq %rsi, %rdi\n"
+        "    movq %rdx, %rsi\n"
+        "    jmp hg_namespaces_setns\n"
         ".cfi_endproc\n"
         ".size syscall, . - syscall\n"
         ".popsection\n");

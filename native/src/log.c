@@ -337,4 +337,11 @@ static void run_job(uint64_t now) {
     hg_log_writer_end(&writing);
 }
 
-struct hg_job g_log_job = {.start = start_job, .open = open_job, .run = run_job};
+/* From now on nobody does. */
+static void close_job(void) {
+    g_log.is_prompt = true;
+    run_job(0);
+}
+
+struct hg_job g_log_job = {
+    .start = start_job, .open = open_job, .close = close_job, .run = run_job};

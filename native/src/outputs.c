@@ -2,6 +2,7 @@
 
 #include "log.h"
 #include "report.h"
+#include "say.h"
 #include "service.h"
 #include "socket.h"
 
@@ -16,3 +17,13 @@ void hg_outputs_finish(void) {
 }
 
 void hg_outputs_return(void) { hg_socket_return(); }
+
+bool hg_outputs_pause(void) {
+    hg_socket_await();
+    return hg_service_pause();
+}
+
+void hg_outputs_resume(void) {
+    if (hg_service_resume()) return;
+    HG_SAY("the kernel refuses a thread after unshare or setns; socket and reports end here");
+}

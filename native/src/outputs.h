@@ -14,4 +14,9 @@ void hg_outputs_finish(void);
 /* It did not become another program. */
 void hg_outputs_return(void);
 
+/* Around a call that the kernel grants to processes of one thread alone: whether there was a thread of ours, that ends
+ * before; then it begins again. */
+bool hg_outputs_pause(void);
+void hg_outputs_resume(void);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 
 #include "clock.h"
 #include "rights.h"
@@ -26,6 +27,12 @@
 #define WAIT_FOR_FIRST_STEPS 100000u /* yields */
 #define AWAIT_NS (SECOND / 5)
 #define AWAIT_STEP_NS 1000000u
+#define END_STEP_NS 20000u
+#define MOST_END_STEPS 20000u /* a second and more */
+/* Wakes the thread, which holds it back and is told by a descriptor. Nobody sends this one to a process. */
+#define WAKE_SIGNAL SIGSTKFLT
+
+enum stay { STAYS, IS_ASKED_TO_END, ENDS };
 
 static struct {
     struct hg_job *wanted[HG_SERVICE_MAX_JOBS];
@@ -33,6 +40,9 @@ static struct {
     uint32_t tid;     /* zero again when the thread has ended */
     uint32_t is_open; /* the thread has let go of the program's descriptors, and has its own */
     uint32_t pid;
+    uint32_t stay;   /* enum stay */
+    uint32_t ending; /* the tid of one that was told to end */
+    uint8_t *top, *block;
 } g_service;
 
 uint64_t hg_service_now(void) { return hg_clock_read(CLOCK_MONOTONIC); }
@@ -69,14 +79,15 @@ void hg_service_await(const uint32_t *word) {
 
 /* ---- the thread ----------------------------------------------------------------------------- */
 
-static struct pollfd g_polled[HG_SERVICE_MAX_POLLED];
+/* What wakes the thread, then all jobs' descriptors one after the other. */
+static struct pollfd g_polled[1 + HG_SERVICE_MAX_POLLED];
 
-/* All jobs' descriptors one after the other; their number. */
+/* Their number. */
 static uint32_t gather(void) {
-    uint32_t count = 0;
+    uint32_t count = 1;
     for (uint32_t i = 0; i < g_service.count; i++) {
         const struct hg_job *job = g_service.wanted[i];
-        for (uint32_t j = 0; j < job->polled_count && count < HG_SERVICE_MAX_POLLED; j++) {
+        for (uint32_t j = 0; j < job->polled_count && count <= HG_SERVICE_MAX_POLLED; j++) {
             g_polled[count++] = job->polled[j];
         }
     }
@@ -94,11 +105,11 @@ static uint64_t next_wake(uint64_t now) {
 
 /* Hand the events back, and run what is due or has some. */
 static void run_jobs(uint64_t now) {
-    uint32_t at = 0;
+    uint32_t at = 1;
     for (uint32_t i = 0; i < g_service.count; i++) {
         struct hg_job *job = g_service.wanted[i];
         bool has_events = false;
-        for (uint32_t j = 0; j < job->polled_count && at < HG_SERVICE_MAX_POLLED; j++, at++) {
+        for (uint32_t j = 0; j < job->polled_count && at <= HG_SERVICE_MAX_POLLED; j++, at++) {
             job->polled[j].revents = g_polled[at].revents;
             has_events |= g_polled[at].revents != 0;
         }
@@ -106,56 +117,87 @@ static void run_jobs(uint64_t now) {
     }
 }
 
+static bool must_end(void) {
+    uint32_t asked = IS_ASKED_TO_END;
+    /* Whoever sends the signal for other reasons wakes us once. */
+    if (g_polled[0].revents) g_polled[0].fd = -1;
+    return hg_swap(&g_service.stay, &asked, ENDS);
+}
+
+static void open_jobs(void) {
+    for (uint32_t i = 0; i < g_service.count; i++) {
+        if (g_service.wanted[i]->open) g_service.wanted[i]->open();
+    }
+    hg_store_release(&g_service.is_open, 1);
+}
+
+static void close_jobs(void) {
+    for (uint32_t i = 0; i < g_service.count; i++) {
+        if (g_service.wanted[i]->close) g_service.wanted[i]->close();
+    }
+}
+
+static void wait_for_events(void) {
+    uint64_t now = hg_service_now(), wake = next_wake(now);
+    uint32_t count = gather();
+    if (hg_sys_poll(g_polled, count, wake > now ? wake - now : 0) >= 0) return;
+    for (uint32_t i = 0; i < count; i++) g_polled[i].revents = 0;
+    hg_sys_sleep(AWAIT_STEP_NS); /* fewer descriptors allowed than there are: no haste */
+}
+
 /* Returns what it ends with: the last thread's status is the process's. */
 static int serve(void) {
     hg_sys_close_all();
     hg_sys_set_thread_name("heapglass");
     if (!hg_rights_start() || !hg_rights_follow()) return hg_rights_status();
-    for (uint32_t i = 0; i < g_service.count; i++) {
-        if (g_service.wanted[i]->open) g_service.wanted[i]->open();
-    }
-    hg_store_release(&g_service.is_open, 1);
+    g_polled[0] = (struct pollfd){.fd = hg_sys_signal_descriptor(WAKE_SIGNAL), .events = POLLIN};
+    open_jobs();
     for (;;) {
-        uint64_t now = hg_service_now(), wake = next_wake(now);
-        uint32_t count = gather();
-        if (hg_sys_poll(g_polled, count, wake > now ? wake - now : 0) < 0) {
-            for (uint32_t i = 0; i < count; i++) g_polled[i].revents = 0;
-            hg_sys_sleep(AWAIT_STEP_NS); /* fewer descriptors allowed than there are: no haste */
-        }
+        wait_for_events();
         if (!hg_rights_follow()) return hg_rights_status();
+        if (must_end()) break;
         run_jobs(hg_service_now());
     }
+    close_jobs();
+    return 0;
 }
 
 /* ---- its start ------------------------------------------------------------------------------ */
 
 /* The memory of the thread, from below: a page that nothing may touch, the stack, the thread-local
  * words of all objects loaded at start, of which it needs our own, and what libc keeps above. */
-static uint8_t *make_block(uint8_t **top) {
+static bool make_block(void) {
     uintptr_t below = hg_thread_pointer() - (uintptr_t)&tls_thread;
     size_t words = (below + HG_PAGE - 1) / HG_PAGE * HG_PAGE;
     uint8_t *memory = hg_sys_map_private(HG_PAGE + STACK_BYTES + words + BLOCK_BYTES);
-    if (!memory) return NULL;
+    if (!memory) return false;
     hg_sys_guard(memory, HG_PAGE);
-    *top = memory + HG_PAGE + STACK_BYTES;
-    uint8_t *block = *top + words;
-    *(struct hg_thread_block *)block = hg_thread_block_like_mine(block);
-    return block;
+    g_service.top = memory + HG_PAGE + STACK_BYTES;
+    g_service.block = g_service.top + words;
+    struct hg_thread_block made = hg_thread_block_like_mine(g_service.block);
+    *(struct hg_thread_block *)g_service.block = made;
+    return true;
 }
 
 static long start_thread(void) {
     const unsigned long flags = CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
                                 CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
-    uint8_t *top, *block = make_block(&top);
-    if (!block) return -12; /* ENOMEM */
+    if (!g_service.block && !make_block()) return -12; /* ENOMEM */
     uint64_t signals = hg_sys_block_all_signals();
-    long tid = hg_thread_clone(flags, top, &g_service.tid, block, serve);
+    long tid = hg_thread_clone(flags, g_service.top, &g_service.tid, g_service.block, serve);
     hg_sys_restore_signals(signals);
     return tid;
 }
 
 static bool is_opening(void) {
     return !hg_load_acquire(&g_service.is_open) && hg_load_acquire(&g_service.tid);
+}
+
+/* Until it is open the program's descriptors are open twice, and a pipe it closes stays open. */
+static bool begin(void) {
+    if (start_thread() < 0) return false;
+    for (uint32_t i = 0; i < WAIT_FOR_FIRST_STEPS && is_opening(); i++) hg_sys_yield();
+    return true;
 }
 
 void hg_service_start(struct hg_job *const *jobs) {
@@ -165,15 +207,44 @@ void hg_service_start(struct hg_job *const *jobs) {
     }
     if (!g_service.count) return;
     g_service.pid = hg_sys_pid();
-    if (start_thread() < 0) {
+    if (!begin()) {
         HG_SAY(
             "the kernel refuses a thread; there will be no socket and no reports, "
             "and a log costs more");
         return;
     }
-    /* Until then the program's descriptors are open twice, and a pipe it closes stays open. */
-    for (uint32_t i = 0; i < WAIT_FOR_FIRST_STEPS && is_opening(); i++) hg_sys_yield();
     for (uint32_t i = 0; i < g_service.count; i++) {
         if (g_service.wanted[i]->say) g_service.wanted[i]->say();
     }
+}
+
+/* ---- without it for a while ----------------------------------------------------------------- */
+
+/* Whether the kernel has forgotten the thread: it clears the tid before. */
+static bool await_end(void) {
+    for (uint32_t i = 0; i < MOST_END_STEPS; i++) {
+        if (!hg_sys_thread_alive(g_service.pid, g_service.ending)) {
+            hg_sys_await_bookkeeping();
+            return true;
+        }
+        hg_sys_sleep(END_STEP_NS);
+    }
+    return false;
+}
+
+bool hg_service_pause(void) {
+    uint32_t stays = STAYS, asked = IS_ASKED_TO_END, tid = hg_load_acquire(&g_service.tid);
+    if (!tid || g_service.pid != hg_sys_pid() || !hg_swap(&g_service.stay, &stays, asked))
+        return false;
+    g_service.ending = tid;
+    hg_sys_send_signal(g_service.pid, tid, WAKE_SIGNAL);
+    if (await_end() || !hg_swap(&g_service.stay, &asked, STAYS)) return true;
+    return false; /* it does something that takes long, and goes on */
+}
+
+bool hg_service_resume(void) {
+    if (hg_sys_thread_alive(g_service.pid, g_service.ending) && !await_end()) return false;
+    g_service.is_open = 0;
+    hg_store_release(&g_service.stay, STAYS);
+    return begin() && hg_load_acquire(&g_service.tid);
 }

@@ -26,6 +26,8 @@ struct hg_job {
     void (*open)(void);
     /* Called by the program's thread after that, to say what went wrong; may be NULL. */
     void (*say)(void);
+    /* Called by the thread when it ends while the process goes on: it may begin again, at `open`. May be NULL. */
+    void (*close)(void);
     uint64_t due;          /* run then, by hg_service_now(); UINT64_MAX: never by time */
     struct pollfd *polled; /* ... or when one of these has events */
     uint32_t polled_count;
@@ -37,6 +39,12 @@ struct hg_job {
 
 /* Start the thread if one of the jobs is asked for; NULL ends the list. */
 void hg_service_start(struct hg_job *const *jobs);
+
+/* Let the thread end, for what the kernel grants to processes of one thread alone; with signals held back. False:
+ * there is none, or it does not end soon. Else begin again with the other, by the same thread of the program; false
+ * from that: the kernel refuses. */
+bool hg_service_pause(void);
+bool hg_service_resume(void);
 
 /* CLOCK_MONOTONIC, in ns. */
 uint64_t hg_service_now(void);

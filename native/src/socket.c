@@ -49,6 +49,7 @@ static struct {
     uint32_t most;         /* clients at once */
     uint64_t waiting;      /* bytes of answers */
     int error;             /* why there is no socket */
+    bool is_named;         /* its file has a name, though there may be none now */
     uint32_t is_answering; /* to a client who reads */
     uint32_t is_lapsed;    /* its file is gone, and must be made anew */
     /* The table in full as it was made in this round, for others who ask for it in the same one. */
@@ -238,7 +239,8 @@ static void listen_on(int fd) {
 }
 
 static void open_socket(void) {
-    listen_on(hg_socket_file_create());
+    listen_on(g_socket.is_named ? hg_socket_file_create_again() : hg_socket_file_create());
+    g_socket.is_named = true;
     g_socket_job.polled = g_socket.polled;
     g_socket_job.polled_count = 1;
     g_socket_job.due = hg_service_now() + LOOK_NS;
@@ -302,13 +304,25 @@ static void run(uint64_t now) {
     hg_store_release(&g_socket.is_answering, is_answering);
 }
 
-struct hg_job g_socket_job = {
-    .start = start, .open = open_socket, .say = say, .run = run, .due = UINT64_MAX};
+static void close_socket(void) {
+    while (g_socket.count) drop_client(g_socket.count - 1);
+    hg_socket_file_remove();
+    listen_on(-1);
+}
+
+struct hg_job g_socket_job = {.start = start,
+                              .open = open_socket,
+                              .say = say,
+                              .close = close_socket,
+                              .run = run,
+                              .due = UINT64_MAX};
 
 /* ---- the end of the process ----------------------------------------------------------------------- */
 
+void hg_socket_await(void) { hg_service_await(&g_socket.is_answering); }
+
 void hg_socket_finish(void) {
-    hg_service_await(&g_socket.is_answering);
+    hg_socket_await();
     hg_socket_file_remove();
 }
 

@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "sys.h"
@@ -57,6 +58,21 @@ int hg_sys_open_thread(uint32_t pid, uint32_t tid) {
 }
 
 int hg_sys_borrow(int thread, int fd) { return (int)CALL3(PIDFD_GETFD, thread, fd, 0); }
+
+int hg_sys_signal_descriptor(int signal) {
+    uint64_t mask = UINT64_C(1) << (signal - 1);
+    return (int)CALL4(SYS_signalfd4, -1, &mask, sizeof mask, O_CLOEXEC | O_NONBLOCK);
+}
+
+void hg_sys_send_signal(uint32_t pid, uint32_t tid, int signal) {
+    CALL3(SYS_tgkill, pid, tid, signal);
+}
+
+/* A thread loses its number first, then stops to be counted, both under the lock of the kernel's list of tasks. Who
+ * looks for children takes that lock, too; none is taken away. */
+void hg_sys_await_bookkeeping(void) {
+    hg_syscall(SYS_waitid, P_ALL, 0, 0, WEXITED | WNOHANG | WNOWAIT, 0, 0);
+}
 
 static struct timespec time_of(uint64_t ns) {
     return (struct timespec){(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};

@@ -29,6 +29,12 @@ struct hg_listed {
 };
 long hg_sys_list(int directory, void *buffer, size_t size);
 
+/* A descriptor that can be read while the calling thread holds back such a signal that was sent to it. */
+int hg_sys_signal_descriptor(int signal);
+void hg_sys_send_signal(uint32_t pid, uint32_t tid, int signal);
+/* After a thread has ended, until the kernel has done what it does about that. */
+void hg_sys_await_bookkeeping(void);
+
 int hg_sys_poll(struct pollfd *polled, uint32_t count, uint64_t timeout_ns);
 void hg_sys_sleep(uint64_t ns);
 

@@ -1,5 +1,5 @@
-"""The thread of ours, and what a program does to its own threads: outputs go on until the process ends, and nothing
-fails because the thread is there."""
+"""The thread of ours, and what a program does to its own threads: outputs go on until the process
+ends, and nothing fails because the thread is there."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 from harness import text_log
+from harness.bench import Bench
 from harness.conversation import Conversation, conversation, short_directory, until
 from harness.live_text import parse, with_symbol
+from harness.programs import program
 from harness.report_text import reports_so_far
+from harness.running import split_lines, under_heapglass
 
 # stderr and 1022 are the program's: its user opened them.
 OPENED = ("bash", "-c", 'exec "$@" 2>errors 1022>calls', "bash")
@@ -44,15 +47,26 @@ def logged(place: Path) -> text_log.Process:
     return process
 
 
+def log_of(bench: Bench, pid: int) -> text_log.Process:
+    found = {}
+    for path in bench.directory.rglob("calls*"):
+        found |= text_log.parse(path.read_bytes())
+    return found[pid]
+
+
+def blocks_of(log: text_log.Process, size: int) -> int:
+    return sum(entry.size == size for entry in text_log.arrivals(log))
+
+
 def blocks_in_log(place: Path, size: int) -> int:
-    return sum(entry.size == size for entry in text_log.arrivals(logged(place)))
+    return blocks_of(logged(place), size)
 
 
 @pytest.mark.parametrize("orders", [(), ("p",)], ids=["borrowed", "opened again"])
 def test_outputs_go_on_when_the_main_thread_has_ended(
     talk: Conversation, orders: tuple[str, ...]
 ) -> None:
-    """Also where the kernel does not let a descriptor of another thread be taken, as before Linux 6.9."""
+    """Also where a descriptor of another thread cannot be taken, as before Linux 6.9."""
     place = talk.directory
     talk.tell(*orders, "l 3 5000")
     until(lambda: has_report(place, 3) and blocks_in_log(place, 5000) == 3, "the main thread's")
@@ -81,3 +95,51 @@ def users_of_ours(pid: int) -> set[int]:
             (line,) = [line for line in lines if line.startswith("Uid:")]
             users |= {int(word) for word in line.split()[1:]}
     return users
+
+
+ALL = {
+    "HEAPGLASS_SOCKET": "sock",
+    "HEAPGLASS_REPORT": "0.05",
+    "HEAPGLASS_REPORT_TO": "reports",
+    "HEAPGLASS_LOG": "calls",
+}
+CALLS = (
+    *("user", "thread", "sighand", "vm", "nonsense", "twice"),
+    *("join-user", "join-any", "join-no", "join-mounts", "join-time"),
+)
+
+
+@pytest.mark.parametrize("how", ["libc", "syscall"])
+@pytest.mark.parametrize("who", ["parent", "child"])
+@pytest.mark.parametrize("call", CALLS)
+def test_what_is_granted_to_one_thread_alone(bench: Bench, how: str, who: str, call: str) -> None:
+    """The same results, and the log is whole."""
+    done = bench.compare(program("namespaces").argv((how, who, call)), under_heapglass(**ALL))
+    for recording in done.recordings:
+        log = log_of(bench, recording.process.pid)
+        assert (log.has_ended, log.dropped) == (True, 0)
+        assert len(text_log.arrivals(log)) == recording.totals.allocations
+
+
+def test_outputs_go_on_after_such_a_call(talk: Conversation) -> None:
+    """The thread begins again with what it had: names, times, and what the log is about to say."""
+    place = talk.directory
+    talk.tell("l 3 5000", "n", "l 4 9000")
+    until(lambda: has_report(place, 7) and blocks_in_log(place, 9000) == 4, "what came after it")
+    leaks = with_symbol(parse(talk.ask("sock", "text")), "site_leak")
+    assert sum(leak.total_size for leak in leaks) == 3 * 5000 + 4 * 9000
+    assert talk.end() == 6
+    assert logged(place).has_ended
+    assert not (place / "sock").exists()
+
+
+def test_where_no_thread_can_be_made_after_it(bench: Bench) -> None:
+    """Nor could the program make one, whose children have another /proc. The log goes on."""
+    done = bench.compare_program(
+        program("namespaces").argv(("libc", "parent", "pid")), under_heapglass(**ALL)
+    )
+    log = log_of(bench, done.recording.process.pid)
+    assert (log.has_ended, log.dropped) == (True, 0)
+    assert blocks_of(log, 5000) == 2
+    (line,) = split_lines(done.outcome)[0]
+    assert b"unshare or setns" in line

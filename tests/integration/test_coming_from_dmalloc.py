@@ -48,7 +48,7 @@ def test_hello_world_reports_on_stderr_every_five_seconds(tmp_path: Path) -> Non
 
 
 def test_its_own_test_reports_until_it_ends(tmp_path: Path) -> None:
-    """Ten detached threads, and a main thread that ends by pthread_exit; with a log on 1022, too."""
+    """Ten detached threads, and a main thread that ends by pthread_exit; with a log on 1022."""
     errors = tmp_path / "errors"
     variables = f"HEAPGLASS_QUIET=1 HEAPGLASS_REPORT=0.05 LD_PRELOAD={library()}"
     command = f"exec env {variables} {program('detached').path()} 2>errors 1022>calls"

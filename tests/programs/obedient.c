@@ -9,6 +9,7 @@
  *   d             move to the root directory                    r        make the current one the root
  *   u             become nobody, for good                       w COUNT  lines on stderr
  *   m             end the main thread, by pthread_exit; another goes on
+ *   n             leave the user namespace
  *   p             let nobody take descriptors of other processes, by a seccomp filter
  *   h             give a hint on stacks, as hyperthymesia's example does
  *   q             exit            Q        _exit                k        abort           E  end the last thread
@@ -21,6 +22,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
@@ -222,6 +224,7 @@ __attribute__((noinline)) static void obey(char order, unsigned long a, unsigned
     case 'u': become_nobody(); break;
     case 'w': write_lines(a); break;
     case 'm': end_main(); break;
+    case 'n': MUST(unshare(CLONE_NEWUSER) == 0); break;
     case 'p': refuse_borrowing(); break;
     case 'h': give_hint(); break;
     case 'q': exit(6);
