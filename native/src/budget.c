@@ -110,12 +110,12 @@ static struct {
     uint64_t own_steps; /* what reading the counter takes */
 } g_budget;
 
-bool hg_budget_is_on(void) { return g_budget.memory.ppm != 0; }
+bool hg_budget_is_on(void) { return g_budget.memory.ppm && hg_clock_may_count(); }
 
 static void note_look(void) {
     g_budget.seen = g_budget.sums;
-    g_budget.cpu_ns = hg_clock_read(CLOCK_PROCESS_CPUTIME_ID);
-    g_budget.mono_ns = hg_clock_read(CLOCK_MONOTONIC);
+    hg_clock_processor(&g_budget.cpu_ns);
+    g_budget.mono_ns = hg_clock_precise();
     g_budget.steps = hg_counter();
 }
 
@@ -141,8 +141,9 @@ uint64_t hg_budget_begin(struct hg_thread *thread) {
 
 /* False: it was not measured. */
 static bool add_slow(uint64_t begun) {
-    uint64_t steps = begun ? hg_counter() - begun : 0;
-    if (!begun || steps > LONGEST) return false;
+    bool is_measured = begun && hg_clock_may_count();
+    uint64_t steps = is_measured ? hg_counter() - begun : 0;
+    if (!is_measured || steps > LONGEST) return false;
     steps -= steps < g_budget.own_steps ? steps : g_budget.own_steps;
     hg_add_shared(&g_budget.sums.slow_steps, steps);
     return true;
@@ -157,7 +158,8 @@ void hg_budget_end_look(uint64_t begun) { add_slow(begun); }
 uint64_t hg_budget_begin_rare(void) { return hg_budget_is_on() ? hg_counter() : 0; }
 
 void hg_budget_end_rare(uint64_t begun) {
-    if (begun) hg_add_shared(&g_budget.sums.rare_steps, hg_counter() - begun);
+    if (begun && hg_clock_may_count())
+        hg_add_shared(&g_budget.sums.rare_steps, hg_counter() - begun);
 }
 
 /* Counter steps as ns, by how far both went since the last look. */
@@ -173,8 +175,10 @@ static uint32_t looks_in(uint64_t ns) {
 
 /* False: too little happened to say anything. */
 static bool close_window(struct hg_budget_window *w) {
-    uint64_t cpu = hg_clock_read(CLOCK_PROCESS_CPUTIME_ID) - g_budget.cpu_ns;
-    uint64_t ns = hg_clock_read(CLOCK_MONOTONIC) - g_budget.mono_ns;
+    uint64_t cpu;
+    if (!hg_clock_processor(&cpu)) return false;
+    cpu -= g_budget.cpu_ns;
+    uint64_t ns = hg_clock_since(g_budget.mono_ns);
     uint64_t steps = hg_counter() - g_budget.steps;
     struct sums now = g_budget.sums;
     struct hg_totals totals = hg_threads_totals();

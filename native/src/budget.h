@@ -2,7 +2,8 @@
  *
  * The time-stamp counter is read around a random share of the events that go through the slow door;
  * those that take the short way are many and alike, and are counted at a fixed price. Now and then
- * that is held against the processor time of the process, and the mode changed if need be. */
+ * that is held against the processor time of the process, and the mode changed if need be. Once the program has given
+ * the counter up, the mode stays as it is. */
 #ifndef HG_BUDGET_H
 #define HG_BUDGET_H
 
@@ -22,7 +23,7 @@ void hg_budget_end_look(uint64_t begun);
 uint64_t hg_budget_begin_rare(void);
 void hg_budget_end_rare(uint64_t begun);
 
-/* Whether there is a budget. */
+/* Whether there is a budget, and costs can be measured. */
 bool hg_budget_is_on(void);
 /* Some time has passed: look, if that is due. */
 void hg_budget_tick(uint64_t now_ns);

@@ -3,6 +3,8 @@
 #include <elf.h>
 #include <sys/auxv.h>
 
+#include "sys.h"
+
 #if defined(__x86_64__)
 #include "clock_x86_64.h"
 #include "sys_x86_64.h"
@@ -15,8 +17,25 @@
 #define SERVE_NS 2000000u
 #define LATE_NS 100000000u /* below that a hypervisor's pauses would count */
 
+#define CLOCKS 16u
+#define SECOND UINT64_C(1000000000)
+
+/* Where it is not let, time stands still. */
+static int ask_kernel(clockid_t id, struct timespec *t) {
+    static uint64_t last[CLOCKS];
+    uint64_t *seen = &last[(uint32_t)id % CLOCKS];
+    if (hg_sys_clock(id, t) >= 0) {
+        hg_store(seen, (uint64_t)t->tv_sec * SECOND + (uint64_t)t->tv_nsec);
+    } else {
+        uint64_t ns = hg_load(seen);
+        *t = (struct timespec){(time_t)(ns / SECOND), (long)(ns % SECOND)};
+    }
+    return 0;
+}
+
 uint64_t g_clock_start;
-hg_clock_call g_clock_call = clock_gettime;
+hg_clock_call g_clock_call = ask_kernel;
+static bool g_has_no_counter;
 
 /* What is needed of the kernel's virtual shared object to find a function in it. */
 struct vdso {
@@ -65,7 +84,7 @@ static bool is_name(const char *a, const char *b) {
     return *a == *b;
 }
 
-void hg_clock_find(void) {
+static void find_call(void) {
     struct vdso v = open_vdso();
     for (uint32_t i = 0; i < v.count; i++) {
         if (!is_name(v.names + v.symbols[i].st_name, "__vdso_clock_gettime")) continue;
@@ -75,6 +94,36 @@ void hg_clock_find(void) {
         return;
     }
 }
+
+void hg_clock_find(void) {
+    if (!hg_sys_has_counter()) hg_clock_forgo_counter();
+    find_call();
+}
+
+/* ---- the precise ones ------------------------------------------------------------------------- */
+
+bool hg_clock_may_count(void) { return HG_LIKELY(!hg_load(&g_has_no_counter)); }
+
+void hg_clock_forgo_counter(void) { hg_store(&g_has_no_counter, true); }
+
+uint64_t hg_clock_precise(void) {
+    bool is_let = hg_clock_may_count() && hg_sys_lets_clock();
+    return hg_clock_read(is_let ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_COARSE);
+}
+
+uint64_t hg_clock_since(uint64_t precise) {
+    uint64_t now = hg_clock_precise();
+    return now > precise ? now - precise : 0;
+}
+
+bool hg_clock_processor(uint64_t *ns) {
+    struct timespec t;
+    if (hg_sys_clock(CLOCK_PROCESS_CPUTIME_ID, &t) < 0) return false;
+    *ns = (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
+    return true;
+}
+
+/* ---- how long a reading serves ---------------------------------------------------------------- */
 
 /* Restartable sequences as a witness. A thread may name a piece of code that the kernel shall abort
  * when it takes the thread off the processor inside of it. When it does so outside of it, it clears

@@ -12,16 +12,30 @@ HG_GLOBAL uint64_t g_clock_start; /* CLOCK_MONOTONIC_COARSE when the recording b
 
 typedef int (*hg_clock_call)(clockid_t, struct timespec *);
 HG_GLOBAL hg_clock_call
-    g_clock_call; /* the kernel's function; libc's until, or unless, it is found */
+    g_clock_call; /* the kernel's function; a system call until, or unless, it is found */
 
-/* Find the kernel's function; once per program. */
+/* Find the kernel's function, and ask whether there is a counter to be read; when a recording starts. */
 void hg_clock_find(void);
 
+/* One of the coarse clocks: neither the processor's counter nor, as a rule, a system call is needed for them. */
 HG_INLINE uint64_t hg_clock_read(clockid_t id) {
     struct timespec t;
     g_clock_call(id, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
+
+/* The processor's time-stamp counter, which the kernel's precise clocks read, too. A program may give it up, for
+ * itself and what it forks: then it must not be read any more. */
+bool hg_clock_may_count(void);
+/* The program gives it up, for good. */
+void hg_clock_forgo_counter(void);
+
+/* CLOCK_MONOTONIC; by the coarse one where there is no counter, or the system call that may be needed is not let. */
+uint64_t hg_clock_precise(void);
+/* ... since then; 0 where the clock has become a coarser one meanwhile. */
+uint64_t hg_clock_since(uint64_t precise);
+/* Processor time of the process; false where the system call is not let. */
+bool hg_clock_processor(uint64_t *ns);
 
 /* A thread's time. Even 3 ns are much in the life of an event, so a reading serves for the next few,
  * as long as the thread has not been off the processor: the kernel tells (see clock.c). A thread

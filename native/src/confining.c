@@ -1,5 +1,5 @@
-/* prctl and syscall, by which a program puts itself into a sandbox: we have to know of it before it is one. The call
- * itself goes on to libc. Through syscall come those of namespaces.c, too. */
+/* prctl and syscall, by which a program puts itself into a sandbox, or gives up the time-stamp counter: we have to know
+ * of it before. The call itself goes on to libc. Through syscall come those of namespaces.c, too. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -9,6 +9,9 @@
 #include <sys/syscall.h>
 
 #include "base.h"
+#include "clock.h"
+#include "lifecycle.h"
+#include "outputs.h"
 #include "sandbox.h"
 #include "sys.h"
 
@@ -27,6 +30,7 @@ static long call_directly(long number, long a, long b, long c, long d, long e, l
 static int (*g_prctl)(int, long, long, long, long);
 HG_GLOBAL long (*hg_confining_syscall)(long, ...);
 HG_GLOBAL long hg_confining_seccomp(long, long, long);
+HG_GLOBAL long hg_confining_prctl(long, long, long, long, long);
 long (*hg_confining_syscall)(long, ...) = (long (*)(long, ...))(void *)call_directly;
 
 __attribute__((constructor)) static void resolve(void) {
@@ -51,11 +55,20 @@ static bool is_filter(long mode, long filter) {
     return given->filter && given->len <= BPF_MAXINSNS && is_there(given->filter, size);
 }
 
+/* Strict mode takes the time-stamp counter, too, and nearly all that our thread would call. */
+static void prepare_for_strict(void) {
+    uint64_t signals = hg_sys_block_signals();
+    hg_clock_forgo_counter();
+    if (hg_lifecycle_is_recording()) hg_outputs_pause();
+    hg_sys_restore_signals(signals);
+}
+
 /* The call is one that puts the program into a sandbox of this mode; before it is in, we have to know. */
 #define CONFINE(mode, flags, filter, call)                                             \
     do {                                                                               \
         bool has_filter = is_filter((mode), (filter));                                 \
         if (!has_filter && ((mode) != SECCOMP_MODE_STRICT || (flags))) break;          \
+        if (!has_filter) prepare_for_strict();                                         \
         struct hg_sandbox before =                                                     \
             hg_sandbox_enter(has_filter ? (const struct sock_fprog *)(filter) : NULL); \
         long result = (call);                                                          \
@@ -66,6 +79,13 @@ static bool is_filter(long mode, long filter) {
 static HG_NOINLINE long prctl_seccomp(long a, long b, long c, long d) {
     CONFINE(a, 0, b, g_prctl(PR_SET_SECCOMP, a, b, c, d));
     return g_prctl(PR_SET_SECCOMP, a, b, c, d);
+}
+
+__attribute__((used)) long hg_confining_prctl(long option, long a, long b, long c, long d) {
+    if (HG_UNLIKELY(!g_prctl)) resolve();
+    if (HG_UNLIKELY(option == PR_SET_SECCOMP)) return prctl_seccomp(a, b, c, d);
+    if (HG_UNLIKELY(option == PR_SET_TSC && a == PR_TSC_SIGSEGV)) hg_clock_forgo_counter();
+    return g_prctl((int)option, a, b, c, d);
 }
 
 __attribute__((used)) long hg_confining_seccomp(long a, long b, long c) {
@@ -79,9 +99,7 @@ __attribute__((used)) long hg_confining_seccomp(long a, long b, long c) {
 /* Under its own name in the header it has no number of arguments. */
 HG_EXPORT int confined_prctl(int option, long a, long b, long c, long d) __asm__("prctl");
 int confined_prctl(int option, long a, long b, long c, long d) {
-    if (HG_UNLIKELY(!g_prctl)) resolve();
-    if (HG_UNLIKELY(option == PR_SET_SECCOMP)) return (int)prctl_seccomp(a, b, c, d);
-    return g_prctl(option, a, b, c, d);
+    return (int)hg_confining_prctl(option, a, b, c, d);
 }
 
 /* In assembly: a caller that gives fewer arguments has words of its own, which another thread may be changing, where
@@ -94,6 +112,8 @@ __asm__(".pushsection .text\n"
         ".cfi_startproc\n"
         "    cmpq $" HG_NUMBER(SYS_seccomp) ", %rdi\n"
         "    je 1f\n"
+        "    cmpq $" HG_NUMBER(SYS_prctl) ", %rdi\n"
+        "    je 4f\n"
         "    cmpq $" HG_NUMBER(SYS_unshare) ", %rdi\n"
         "    je 2f\n"
         "    cmpq $" HG_NUMBER(SYS_setns) ", %rdi\n"
@@ -108,6 +128,12 @@ __asm__(".pushsection .text\n"
         "3:  movq %rsi, %rdi\n"
         "    movq %rdx, %rsi\n"
         "    jmp hg_namespaces_setns\n"
+        "4:  movq %rsi, %rdi\n"
+        "    movq %rdx, %rsi\n"
+        "    movq %rcx, %rdx\n"
+        "    movq %r8, %rcx\n"
+        "    movq %r9, %r8\n"
+        "    jmp hg_confining_prctl\n"
         ".cfi_endproc\n"
         ".size syscall, . - syscall\n"
         ".popsection\n");

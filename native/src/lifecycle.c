@@ -34,8 +34,9 @@
 #include "usable.h"
 #include "visible.h"
 
-#define SIGNAL_FRAME_LEAST 512u /* bytes; really a thousand and more */
-#define WAIT_FOR_START 1000u    /* yields; then the event goes unrecorded and is counted */
+#define SIGNAL_FRAME_LEAST 512u  /* bytes; really a thousand and more */
+#define SHIFT_WITHOUT_BUDGET 19u /* one block in 512 KiB */
+#define WAIT_FOR_START 1000u     /* yields; then the event goes unrecorded and is counted */
 
 enum phase { UNSTARTED = 0, STARTING = 1, RECORDING = 2, OFF = 3 };
 
@@ -71,7 +72,7 @@ static long read_file(const char *path, char *buffer, size_t size) {
 
 static void learn_identity(struct hg_identity *who) {
     who->pid = hg_sys_pid();
-    who->wall_seconds = hg_clock_read(CLOCK_REALTIME) / 1000000000u;
+    who->wall_seconds = hg_clock_read(CLOCK_REALTIME_COARSE) / 1000000000u;
     hg_sys_host_name(who->host, sizeof who->host);
     long length = hg_sys_readlink("/proc/self/exe", who->executable, sizeof who->executable - 1);
     who->executable[length > 0 ? length : 0] = 0;
@@ -173,7 +174,6 @@ static bool start_tables(void) {
 }
 
 static bool start_recording(void) {
-    hg_clock_find();
     g_clock_start = hg_clock_read(CLOCK_MONOTONIC_COARSE);
     g_start_wall = hg_clock_read(CLOCK_REALTIME_COARSE);
     learn_identity(&g_identity);
@@ -235,6 +235,17 @@ static void prepare_sampling(void) {
     }
 }
 
+/* What recording costs is measured with the counter. */
+static void prepare_budget(void) {
+    if (!g_options.budget_ppm || hg_clock_may_count()) return;
+    g_options.budget_ppm = 0;
+    g_options.sample_shift = SHIFT_WITHOUT_BUDGET;
+    if (!g_options.quiet)
+        HG_SAY(
+            "the time-stamp counter may not be read here, so no budget can be kept; "
+            "one block in 512 KiB is recorded");
+}
+
 /* The calling thread moved the phase to STARTING. */
 static void start(void) {
     hg_real_resolve();
@@ -242,7 +253,9 @@ static void start(void) {
     bool started = false;
     hg_say_start();
     bool wanted = g_was_recording ? g_options.follow : hg_options_read();
+    hg_clock_find();
     if (wanted && !g_was_recording) prepare_sampling();
+    if (wanted) prepare_budget();
     if (wanted && !is_privileged()) {
         hg_sys_start_maps();
         if (!have_gate() || !hg_mode_prepare())

@@ -50,9 +50,8 @@ void hg_log_writer_drop(uint64_t entries) {
 static bool lock(uint64_t patience_ns) {
     uint64_t began = 0;
     while (hg_exchange(&g_writer.lock, 1)) {
-        uint64_t now = hg_clock_read(CLOCK_MONOTONIC);
-        if (!began) began = now;
-        if (now - began >= patience_ns) return false;
+        if (!began) began = hg_clock_precise();
+        if (hg_clock_since(began) >= patience_ns) return false;
         hg_sys_sleep(SLEEP_NS);
     }
     return true;
@@ -63,7 +62,7 @@ static void unlock(void) { hg_store_release(&g_writer.lock, 0); }
 /* Whether it was stuck a moment ago: to look again at each event would cost too much. */
 static bool is_stuck_now(void) {
     uint64_t until = hg_load(&g_writer.stuck_until);
-    return HG_UNLIKELY(until) && hg_clock_read(CLOCK_MONOTONIC) < until;
+    return HG_UNLIKELY(until) && hg_clock_precise() < until;
 }
 
 static uint64_t lock_patience(enum hg_log_patience patience) {
@@ -88,7 +87,7 @@ bool hg_log_writer_begin(struct hg_log_writing *writing, enum hg_log_patience pa
 
 void hg_log_writer_end(struct hg_log_writing *writing) {
     hg_sink_close(&writing->opened);
-    uint64_t now = writing->is_stuck ? hg_clock_read(CLOCK_MONOTONIC) : 0;
+    uint64_t now = writing->is_stuck ? hg_clock_precise() : 0;
     hg_store(&g_writer.stuck_until, now ? now + STUCK_NS : 0);
     unlock();
     hg_sys_restore_signals(writing->signals);

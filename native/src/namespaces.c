@@ -2,7 +2,6 @@
  * of one thread alone, so ours ends first, and begins again after the call, which itself goes on to libc. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <errno.h>
 #include <sched.h>
 
 #include "base.h"
@@ -34,18 +33,14 @@ struct pause {
 };
 
 static struct pause pause_outputs(void) {
-    int error = errno;
     struct pause pause = {.signals = hg_sys_block_signals()};
     pause.is_one = hg_lifecycle_is_recording() && hg_outputs_pause();
-    errno = error;
     return pause;
 }
 
 static void resume_outputs(const struct pause *pause) {
-    int error = errno;
     if (pause->is_one) hg_outputs_resume();
     hg_sys_restore_signals(pause->signals);
-    errno = error;
 }
 
 #define ALONE(is_needed, call)                \

@@ -84,7 +84,7 @@ static void print_time(struct hg_printer *out, uint64_t seconds) {
 
 static void print_head(struct hg_printer *out, const struct hg_point *totals) {
     hg_print_text(out, ">>>>>>>>>>>>> ");
-    print_time(out, hg_clock_read(CLOCK_REALTIME) / 1000000000u);
+    print_time(out, hg_clock_read(CLOCK_REALTIME_COARSE) / 1000000000u);
     hg_print_text(out, " pid ");
     hg_print_decimal(out, g_header->pid);
     hg_print_text(out, " <<<<<<<<<<<<<\n");

@@ -39,7 +39,7 @@ uint32_t hg_sampler_shift(void) { return hg_load(&g_sampling.shift); }
 void hg_sampler_look_after(uint64_t bytes) { g_sampling.look_after = bytes; }
 
 void hg_sampler_start(uint64_t seed) {
-    uint64_t now = hg_clock_read(CLOCK_MONOTONIC);
+    uint64_t now = hg_clock_precise();
     g_sampling.threads = 0;
     g_sampling.range = (struct hg_sampler_range){0};
     g_sampling.seed = seed ? mix(seed) : mix(mix(now) + hg_sys_pid());

@@ -45,7 +45,7 @@ static struct {
     uint8_t *top, *block;
 } g_service;
 
-uint64_t hg_service_now(void) { return hg_clock_read(CLOCK_MONOTONIC); }
+uint64_t hg_service_now(void) { return hg_clock_precise(); }
 
 /* Of the thread that ours acts for. */
 static int borrow(int fd) {

@@ -46,7 +46,7 @@ void hg_service_start(struct hg_job *const *jobs);
 bool hg_service_pause(void);
 bool hg_service_resume(void);
 
-/* CLOCK_MONOTONIC, in ns. */
+/* hg_clock_precise(). */
 uint64_t hg_service_now(void);
 
 /* The program's descriptor `fd`, for the service thread, until it closes what it gets: the same open file.

@@ -20,8 +20,6 @@
 #define HIGHEST_NUMBER 65536u
 #define MOST_REFUSALS 4u
 
-static uint64_t clock_ns(void) { return hg_clock_read(CLOCK_MONOTONIC); }
-
 static enum hg_sink_kind kind_of(const struct stat *stat) {
     if (S_ISREG(stat->st_mode)) return HG_SINK_FILE;
     if (S_ISFIFO(stat->st_mode)) return HG_SINK_PIPE;
@@ -43,7 +41,7 @@ bool hg_sink_use(struct hg_sink *sink, int fd) {
     sink->is_socket = S_ISSOCK(stat.st_mode);
     sink->device = stat.st_dev;
     sink->inode = stat.st_ino;
-    sink->since = clock_ns();
+    sink->since = hg_clock_precise();
     if (sink->kind == HG_SINK_PIPE) hg_sys_widen_pipe(fd, PIPE_BYTES);
     sink->first = takes_now(fd) ? FIRST_PATIENCE_NS : FULL_PATIENCE_NS;
     return sink->kind != HG_SINK_NONE;
@@ -90,7 +88,7 @@ static int reopen(int fd) {
 }
 
 static uint64_t patience(const struct hg_sink *sink) {
-    uint64_t allowed = sink->first + (clock_ns() - sink->since) / SHARE_WAITED;
+    uint64_t allowed = sink->first + hg_clock_since(sink->since) / SHARE_WAITED;
     uint64_t waited = hg_load(&sink->waited);
     if (waited >= allowed || hg_load(&sink->is_stalled)) return 0;
     return allowed - waited < sink->first ? allowed - waited : sink->first;
@@ -142,9 +140,9 @@ static bool is_ready(struct hg_sink *sink, struct hg_opened *opened) {
         return !(polled.revents & POLLNVAL);
     }
     if (!opened->patience) return false;
-    uint64_t began = clock_ns();
+    uint64_t began = hg_clock_precise();
     int count = hg_sys_poll(&polled, 1, opened->patience);
-    uint64_t took = clock_ns() - began;
+    uint64_t took = hg_clock_since(began);
     hg_add_shared(&sink->waited, took);
     opened->patience = took < opened->patience ? opened->patience - took : 0;
     if (count <= 0 && took >= FULL_PATIENCE_NS) hg_store(&sink->is_stalled, 1);

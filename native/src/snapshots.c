@@ -245,11 +245,11 @@ static void lose_snapshot(struct hg_thread *thread) {
 }
 
 static bool snapshot_locked(struct hg_thread *thread, const struct hg_point *totals) {
-    uint64_t began = hg_clock_read(CLOCK_MONOTONIC);
+    uint64_t began = hg_clock_precise();
     bool is_written = write_sites(totals) || (thin() && write_sites(totals));
     if (!is_written) lose_snapshot(thread);
     /* A huge table must not eat the program's time: take it less often. */
-    uint64_t took = hg_clock_read(CLOCK_MONOTONIC) - began;
+    uint64_t took = hg_clock_since(began);
     while (g_snapshots.interval && took * DUTY > g_snapshots.interval) g_snapshots.interval *= 2;
     hg_store(&g_header->snapshot_interval_ns, g_snapshots.interval);
     hg_store(&g_header->private_bytes, hg_sys_private_bytes());

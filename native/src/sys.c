@@ -300,6 +300,18 @@ uint64_t hg_sys_limit(int resource) {
     return limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur;
 }
 
+int hg_sys_clock(int id, struct timespec *out) { return (int)CALL2(SYS_clock_gettime, id, out); }
+
+bool hg_sys_lets_clock(void) {
+    return HG_LIKELY(!hg_load(&g_sandbox_is_in)) || hg_sandbox_lets(SYS_clock_gettime);
+}
+
+bool hg_sys_has_counter(void) {
+    int mode = 0;
+    CALL2(SYS_prctl, PR_GET_TSC, &mode);
+    return mode != PR_TSC_SIGSEGV;
+}
+
 uint32_t hg_sys_pid(void) {
     static uint32_t last; /* what it was when it could be asked */
     long pid = CALL0(SYS_getpid);

@@ -66,6 +66,13 @@ long hg_sys_getcwd(char *buffer, size_t size);
 /* Soft limit of `resource`, UINT64_MAX when there is none. */
 uint64_t hg_sys_limit(int resource);
 
+struct timespec;
+/* Of any clock; whether the program's sandbox lets clocks be asked for; and whether the calling thread may read the
+ * processor's time-stamp counter. */
+int hg_sys_clock(int id, struct timespec *out);
+bool hg_sys_lets_clock(void);
+bool hg_sys_has_counter(void);
+
 uint32_t hg_sys_pid(void);
 uint32_t hg_sys_parent_pid(void);
 uint32_t hg_sys_tid(void);
