@@ -12,7 +12,7 @@ HG_GLOBAL uint64_t g_clock_start; /* CLOCK_MONOTONIC_COARSE when the recording b
 
 typedef int (*hg_clock_call)(clockid_t, struct timespec *);
 HG_GLOBAL hg_clock_call
-    g_clock_call; /* the kernel's function; a system call until, or unless, it is found */
+    g_clock_call; /* the kernel's function; libc's until, or unless, it is found */
 
 /* Find the kernel's function, and ask whether there is a counter to be read; when a recording starts. */
 void hg_clock_find(void);
@@ -29,6 +29,9 @@ HG_INLINE uint64_t hg_clock_read(clockid_t id) {
 bool hg_clock_may_count(void);
 /* The program gives it up, for good. */
 void hg_clock_forgo_counter(void);
+
+/* The program is about to forbid system calls: where clocks need one they are asked for as it is let. */
+void hg_clock_enter_sandbox(void);
 
 /* CLOCK_MONOTONIC; by the coarse one where there is no counter, or the system call that may be needed is not let. */
 uint64_t hg_clock_precise(void);

@@ -68,6 +68,7 @@ static void prepare_for_strict(void) {
     do {                                                                               \
         bool has_filter = is_filter((mode), (filter));                                 \
         if (!has_filter && ((mode) != SECCOMP_MODE_STRICT || (flags))) break;          \
+        hg_clock_enter_sandbox();                                                      \
         if (!has_filter) prepare_for_strict();                                         \
         struct hg_sandbox before =                                                     \
             hg_sandbox_enter(has_filter ? (const struct sock_fprog *)(filter) : NULL); \

@@ -177,7 +177,10 @@ static bool start_recording(void) {
     g_clock_start = hg_clock_read(CLOCK_MONOTONIC_COARSE);
     g_start_wall = hg_clock_read(CLOCK_REALTIME_COARSE);
     learn_identity(&g_identity);
-    if (!hg_naming_create(&g_identity, g_path)) return false;
+    if (!hg_naming_create(&g_identity, g_path)) {
+        hg_sys_end_maps();
+        return false;
+    }
     fill_header();
     /* From here on a kill leaves a recording, if an empty one. */
     hg_store_release(&g_header->magic, HG_MAGIC);

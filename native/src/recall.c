@@ -146,6 +146,7 @@ void hg_recall_clear(struct hg_recall *recall, uint64_t generation) {
 }
 
 bool hg_recall_admit(struct hg_recall *recall, const struct hg_memory *m) {
+    if (HG_UNLIKELY(!m->quads && recall->taken == recall->room)) return false;
     return !m->key || ++recall->waiting % TAUGHT_ONCE_IN == 0;
 }
 
@@ -154,7 +155,7 @@ struct hg_lesson *hg_recall_begin(struct hg_recall *recall, const struct hg_call
     struct hg_memory *m = hg_recall_memory(recall, frame);
     open_memory(recall, m);
     m->frame = frame;
-    m->quads = recall->quads[m - recall->memories];
+    if (!m->quads) m->quads = recall->quads[recall->taken++];
     hg_recall_head(recall, m)->key = caller->pc + recall->generation;
     recall->is_mixed[m - recall->memories] = false;
     struct hg_lesson *lesson = &recall->lesson;

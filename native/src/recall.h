@@ -76,7 +76,8 @@ struct hg_recall {
     uint64_t generation; /* of modules, when what is remembered was valid */
     struct hg_memory memories[HG_MEMORIES];
     struct hg_memory_head heads[HG_MEMORIES]; /* of each */
-    struct hg_quad quads[HG_MEMORIES][HG_MEMORY_QUADS];
+    struct hg_quad (*quads)[HG_MEMORY_QUADS]; /* each memory takes some with its first stack */
+    uint32_t room, taken;                     /* of so many memories */
     bool is_mixed[HG_MEMORIES]; /* of each: stacks of its shape lead through code far apart */
     struct hg_stack_pair stacks[1u << HG_STACK_BITS]; /* until that is too few: then `more` */
     struct hg_stack_pair *more;
@@ -184,7 +185,7 @@ void hg_recall_leave_stack(struct hg_recall *recall);
 void hg_recall_clear(struct hg_recall *recall, uint64_t generation);
 
 /* Whether a stack that was walked, of another shape than what is remembered in its place, shall be
- * learned: always if that is nothing, else now and then. Where shapes take turns each would only drive out
+ * learned: always if that is nothing and there is room for its words, else now and then. Where shapes take turns each would only drive out
  * the other. */
 bool hg_recall_admit(struct hg_recall *recall, const struct hg_memory *memory);
 

@@ -48,16 +48,14 @@ static struct {
     struct hg_table strings; /* of single bytes */
 } g_file;
 
-/* A limit is the program's; take a small part of it. */
-static uint64_t part_of(uint64_t limit) {
-    return limit == UINT64_MAX || limit / 16 > CAPACITY ? CAPACITY : limit / 16;
-}
+/* A limit is the program's; take a small part of what it leaves. */
+static uint64_t part_of(uint64_t left) { return left / 16 > CAPACITY ? CAPACITY : left / 16; }
 
 /* Growing a file past RLIMIT_FSIZE raises SIGXFSZ. */
 static uint64_t largest_size(void) { return g_file.path ? hg_sys_limit(RLIMIT_FSIZE) : UINT64_MAX; }
 
 static uint64_t wanted_capacity(void) {
-    uint64_t capacity = part_of(hg_sys_limit(RLIMIT_AS)), largest = largest_size();
+    uint64_t capacity = part_of(hg_sys_left()), largest = largest_size();
     if (largest < capacity) capacity = largest;
     return capacity & ~(uint64_t)(HG_STEP - 1);
 }
@@ -207,6 +205,8 @@ void hg_recording_abandon(void) {
     if (g_file.path) hg_sys_unlink(g_file.path);
     g_header = NULL;
 }
+
+uint64_t hg_recording_most(uint64_t bytes) { return hg_load(&g_file.limit) * HG_STEP / bytes; }
 
 /* Raise header.used; threads may arrive in any order. */
 static void publish_used(uint64_t used) {
@@ -540,7 +540,8 @@ void hg_recording_shrink(uint64_t limit) {
     if (g_file.up_front) return;
     uint64_t signals = hg_sys_block_signals();
     if (try_resizing()) {
-        shrink_locked(part_of(limit) / HG_STEP);
+        uint64_t ours = hg_load(&g_file.limit) * HG_STEP;
+        shrink_locked(part_of(hg_sys_left_under(limit, ours)) / HG_STEP);
         hg_store_release(&g_file.resizing, 0);
     }
     hg_sys_restore_signals(signals);

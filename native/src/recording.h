@@ -23,6 +23,9 @@ enum hg_create hg_recording_create_in_memory(int *error);
 /* Remove a recording whose start failed half-way. */
 void hg_recording_abandon(void);
 
+/* How many pieces of so many bytes the file has room for, at the most. */
+uint64_t hg_recording_most(uint64_t bytes);
+
 /* A new extent, not reserved, listed in the directory; NULL when there is no space. */
 void *hg_recording_extent(enum hg_kind kind, uint32_t owner, uint64_t first, uint64_t length);
 /* The same, of a part of a range taken with hg_recording_take_huge(). False: no space to list it. */
@@ -56,7 +59,7 @@ void hg_recording_cut(void);
 /* After a cut, because the process goes on: make the file as large again as it was at first. Later the
  * program may no longer find it. */
 void hg_recording_uncut(void);
-/* The program limits what it may map to so many bytes: keep to a small part of that, from now on. */
+/* The program limits what it may map to so many bytes: keep to a small part of what that leaves, from now on. */
 void hg_recording_shrink(uint64_t limit);
 
 /* Whether a forked child has the recording mapped, for once; and there: let it be a copy. */

@@ -37,6 +37,7 @@
 #define MAX_MAPS 4096u
 /* What every recording takes, and some threads' tables: one map instead of one for each table. */
 #define POOL_BYTES (UINT64_C(4) << 20)
+#define SMALL_POOL_BYTES (UINT64_C(3) << 19) /* where addresses are few, and tables small */
 
 /* What was mapped, so that it can be asked how much of it is really there. */
 static struct {
@@ -47,7 +48,8 @@ static struct {
     } maps[MAX_MAPS];
     uint32_t count;
     uintptr_t pool; /* the first map; 0: the kernel refused it */
-    uint64_t pool_used;
+    uint64_t pool_size, pool_used;
+    bool is_limited; /* what may be mapped */
 } g_private;
 
 static bool is_error(long result) { return result < 0 && result > -4096; }
@@ -79,7 +81,7 @@ static uint64_t whole_pages(size_t size) {
 static void *take_of_pool(size_t size) {
     uint64_t used = hg_load(&g_private.pool_used);
     do {
-        if (!g_private.pool || size > POOL_BYTES - used) return NULL;
+        if (!g_private.pool || size > g_private.pool_size - used) return NULL;
     } while (!hg_swap(&g_private.pool_used, &used, used + whole_pages(size)));
     return (void *)(g_private.pool + used);
 }
@@ -126,7 +128,7 @@ bool hg_sys_let_write(uintptr_t start, size_t size, bool is_let) {
 }
 
 void hg_sys_unmap(void *memory, size_t size) {
-    if ((uintptr_t)memory - g_private.pool < POOL_BYTES && g_private.pool) {
+    if ((uintptr_t)memory - g_private.pool < g_private.pool_size && g_private.pool) {
         return_to_pool((uintptr_t)memory, size);
         return;
     }
@@ -171,9 +173,21 @@ void hg_sys_start_maps(void) {
     for (uint32_t i = 0; i < MAX_MAPS && i < g_private.count; i++) g_private.maps[i].start = 0;
     g_private.count = 0;
     g_private.pool_used = 0;
-    g_private.pool = (uintptr_t)map_anonymous(POOL_BYTES, MADV_DONTFORK);
+    g_private.is_limited = hg_sys_limit(RLIMIT_AS) != UINT64_MAX;
+    g_private.pool_size = g_private.is_limited ? SMALL_POOL_BYTES : POOL_BYTES;
+    g_private.pool = (uintptr_t)map_anonymous(g_private.pool_size, MADV_DONTFORK);
     /* Of most tables a page or two are used: a huge page under each would be megabytes. */
-    if (g_private.pool) CALL3(SYS_madvise, g_private.pool, POOL_BYTES, MADV_NOHUGEPAGE);
+    if (g_private.pool) CALL3(SYS_madvise, g_private.pool, g_private.pool_size, MADV_NOHUGEPAGE);
+}
+
+void hg_sys_end_maps(void) {
+    for (uint32_t i = 0; i < MAX_MAPS && i < g_private.count; i++) {
+        uintptr_t start = g_private.maps[i].start;
+        if (start && g_private.maps[i].advice == MADV_DONTFORK)
+            CALL2(SYS_munmap, start, g_private.maps[i].size);
+    }
+    g_private.count = 0;
+    g_private.pool = 0;
 }
 
 int hg_sys_open(const char *path, int flags, uint32_t mode) {
@@ -298,6 +312,30 @@ uint64_t hg_sys_limit(int resource) {
     struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
     CALL4(SYS_prlimit64, 0, resource, NULL, &limit);
     return limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur;
+}
+
+/* Bytes of addresses that are mapped: the first number, in pages. */
+static uint64_t mapped_bytes(void) {
+    char text[32];
+    int fd = hg_sys_open("/proc/thread-self/statm", O_RDONLY | O_CLOEXEC, 0);
+    long length = fd < 0 ? 0 : hg_sys_read(fd, text, sizeof text);
+    uint64_t pages = 0;
+    if (fd >= 0) hg_sys_close(fd);
+    for (long i = 0; i < length && text[i] >= '0' && text[i] <= '9'; i++) {
+        pages = pages * 10 + (uint64_t)(text[i] - '0');
+    }
+    return pages * HG_PAGE;
+}
+
+uint64_t hg_sys_left_under(uint64_t limit, uint64_t ours) {
+    if (limit == UINT64_MAX) return limit;
+    uint64_t mapped = mapped_bytes(), others = mapped > ours ? mapped - ours : 0;
+    g_private.is_limited = true;
+    return limit > others ? limit - others : 0;
+}
+
+uint64_t hg_sys_left(void) {
+    return g_private.is_limited ? hg_sys_left_under(hg_sys_limit(RLIMIT_AS), 0) : UINT64_MAX;
 }
 
 int hg_sys_clock(int id, struct timespec *out) { return (int)CALL2(SYS_clock_gettime, id, out); }

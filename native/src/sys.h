@@ -28,6 +28,8 @@ uint64_t hg_sys_private_bytes(void);
 uint64_t hg_sys_greatest_rss(void);
 /* Forget what was mapped for another recording, and make room for a new one. */
 void hg_sys_start_maps(void);
+/* There will be no recording: nothing of it is in use, or will be. */
+void hg_sys_end_maps(void);
 
 int hg_sys_open(const char *path, int flags, uint32_t mode);
 int hg_sys_close(int fd);
@@ -65,6 +67,11 @@ long hg_sys_readlink(const char *path, char *buffer, size_t size);
 long hg_sys_getcwd(char *buffer, size_t size);
 /* Soft limit of `resource`, UINT64_MAX when there is none. */
 uint64_t hg_sys_limit(int resource);
+/* How many bytes of addresses the process may map yet; UINT64_MAX while no limit is known. It is looked for at
+ * hg_sys_start_maps(). */
+uint64_t hg_sys_left(void);
+/* There is going to be a limit: what it leaves besides `ours`, which are mapped already. */
+uint64_t hg_sys_left_under(uint64_t limit, uint64_t ours);
 
 struct timespec;
 /* Of any clock; whether the program's sandbox lets clocks be asked for; and whether the calling thread may read the

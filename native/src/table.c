@@ -8,6 +8,8 @@ _Static_assert(HG_STEP / HG_PAGE == 16, "a bit per page must fit below a step's 
 
 #define PAGES_MASK (((uintptr_t)1 << HG_STEP / HG_PAGE) - 1)
 #define EXTENTS_ALONE 16u
+/* Records are numbered by what takes twice as many bytes of the file and more: a small file has few. */
+#define LEAST_NUMBERED 8u
 
 static struct hg_group g_group; /* of all tables */
 
@@ -16,6 +18,8 @@ void hg_tables_start(void) { g_group = (struct hg_group){0}; }
 bool hg_table_start(struct hg_table *table, enum hg_kind kind, uint32_t owner, uint32_t record_size,
                     uint32_t max_records) {
     uint32_t shift = hg_table_shift(record_size);
+    uint64_t most = hg_recording_most(record_size < LEAST_NUMBERED ? record_size : LEAST_NUMBERED);
+    if (most < max_records) max_records = (uint32_t)most;
     uint32_t max_extents = ((max_records - 1) >> shift) + 1;
     uintptr_t *extents = hg_sys_map_private(max_extents * sizeof *extents);
     if (!extents) return false;

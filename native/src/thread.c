@@ -13,21 +13,41 @@
 #define MAX_THREADS (1u << 20)
 #define SLOTS_TO_ASK 8u /* per new thread, how many old ones are asked whether they live */
 #define USUALLY_TOUCHED (UINT64_C(192) << 10) /* bytes of a thread's block */
-#define WAIT_FOR_FIRST 1000u                  /* yields */
+#define SHARE_OF_WHAT_IS_LEFT 128u /* of addresses, for the words of a thread's memories */
+#define FEWEST_MEMORIES 32u
+#define WAIT_FOR_FIRST 1000u   /* yields */
 #define SLOTS_KEPT_BY_NAME 64u /* until then a slot goes only to threads of the same name */
 
 /* Nobody's countdown has always ended, and nobody's total is always about to fall. */
 static struct hg_thread_record g_nobodys_record;
 #define NOBODYS \
     .tallied = &g_nobodys_record, .sampler.left = INT64_MIN / 2, .tally.falling = INT64_MIN
-static struct hg_thread g_unknown_thread = {NOBODYS};
-static struct hg_thread g_refused_thread = {.state = HG_THREAD_REFUSED, NOBODYS};
+
+/* What an event looks at before it knows that the thread is nobody: the rest, which is most of a thread, would be
+ * megabytes of the library's file, and of the addresses that a program may be limited to. */
+#define SEEN_BYTES offsetof(struct hg_thread, recall)
+struct nobody {
+    _Alignas(struct hg_thread) uint64_t state;
+    uint8_t before[offsetof(struct hg_thread, tallied) - sizeof(uint64_t)];
+    struct hg_thread_record *tallied;
+    struct hg_tally tally;
+    struct hg_sampler sampler;
+    uint8_t behind[SEEN_BYTES - offsetof(struct hg_thread, sampler) - sizeof(struct hg_sampler)];
+};
+_Static_assert(offsetof(struct nobody, tallied) == offsetof(struct hg_thread, tallied) &&
+                   offsetof(struct nobody, tally) == offsetof(struct hg_thread, tally) &&
+                   offsetof(struct nobody, sampler) == offsetof(struct hg_thread, sampler) &&
+                   sizeof(struct nobody) >= SEEN_BYTES,
+               "nobody begins as a thread does");
+static struct nobody g_unknown_thread = {NOBODYS};
+static struct nobody g_refused_thread = {.state = HG_THREAD_REFUSED, NOBODYS};
 __thread struct hg_thread *tls_thread __attribute__((tls_model("initial-exec"))) =
-    &g_unknown_thread;
+    (struct hg_thread *)&g_unknown_thread;
 
 static struct {
     struct hg_table records;
     struct hg_thread **slots; /* by shard number */
+    uint32_t limit;           /* ... of which there are so many at most */
     uint32_t ask_next;
     struct hg_totals retired; /* of threads whose slot went to another */
     uint32_t moves_begun;     /* of slots from one thread to another; more than ended: under way */
@@ -36,7 +56,10 @@ static struct {
 
 bool hg_threads_start(void) {
     __builtin_memset(&g_threads, 0, sizeof g_threads);
-    g_threads.slots = hg_sys_map_private(HG_MAX_SHARDS * sizeof *g_threads.slots);
+    g_threads.limit = HG_MAX_SHARDS;
+    uint64_t most = hg_recording_most(HG_STEP); /* each has a step at least */
+    if (most < g_threads.limit) g_threads.limit = (uint32_t)most;
+    g_threads.slots = hg_sys_map_private(g_threads.limit * sizeof *g_threads.slots);
     return g_threads.slots && hg_table_start(&g_threads.records, HG_KIND_THREADS, 0,
                                              sizeof(struct hg_thread_record), MAX_THREADS);
 }
@@ -140,22 +163,33 @@ static uint32_t hand_out(uint32_t *count, uint32_t limit) {
     return number;
 }
 
+/* As many as there are, unless the program's addresses are limited: a thread without a memory for a stack walks it. */
+static uint32_t memories_of_thread(void) {
+    uint64_t fit = hg_sys_left() / SHARE_OF_WHAT_IS_LEFT / sizeof(struct hg_quad[HG_MEMORY_QUADS]);
+    if (fit >= HG_MEMORIES) return HG_MEMORIES;
+    return fit < FEWEST_MEMORIES ? FEWEST_MEMORIES : (uint32_t)fit;
+}
+
 static struct hg_thread *new_slot(void) {
     /* Many may come at once, and none has touched its block then: all of them count. */
     uint32_t others = hg_load(&g_header->shards);
     bool is_let = !others || hg_recording_lets(others * USUALLY_TOUCHED);
-    struct hg_thread *slot = is_let ? hg_sys_map_wiped(sizeof *slot) : NULL;
+    uint32_t memories = memories_of_thread();
+    size_t size = sizeof(struct hg_thread) + memories * sizeof(struct hg_quad[HG_MEMORY_QUADS]);
+    struct hg_thread *slot = is_let ? hg_sys_map_wiped(size) : NULL;
     if (!slot) return NULL;
+    slot->recall.quads = slot->quads;
+    slot->recall.room = memories;
     /* It remembers nothing that is older. */
     slot->recall.generation = hg_load(&g_modules_generation);
     hg_ledger_look_away(slot->views);
-    slot->shard_number = hand_out(&g_header->shards, HG_MAX_SHARDS);
+    slot->shard_number = hand_out(&g_header->shards, g_threads.limit);
     if (slot->shard_number != UINT32_MAX &&
         hg_sites_start_shard(&slot->counters, slot->shard_number) &&
         (!hg_mode_is_light() || hg_share_start_shard(slot))) {
         return slot;
     }
-    hg_sys_unmap(slot, sizeof *slot);
+    hg_sys_unmap(slot, size);
     return NULL;
 }
 
@@ -261,7 +295,7 @@ struct hg_thread *hg_threads_attach(void) {
     struct hg_thread_record *record = new_record(name);
     struct hg_thread *slot = record ? find_slot(pid, tid, name) : NULL;
     if (!slot) {
-        tls_thread = &g_refused_thread;
+        tls_thread = (struct hg_thread *)&g_refused_thread;
         return NULL;
     }
     bool is_first = !slot->shard_number && !slot->record;
@@ -275,7 +309,7 @@ struct hg_thread *hg_threads_attach(void) {
     return slot;
 }
 
-void hg_threads_hide(void) { tls_thread = &g_unknown_thread; }
+void hg_threads_hide(void) { tls_thread = (struct hg_thread *)&g_unknown_thread; }
 
 void hg_threads_refresh(struct hg_thread *thread, uint64_t now_ns) {
     struct hg_thread_record *record = thread->record;

@@ -59,6 +59,7 @@ struct hg_thread {
     struct hg_recall recall;
     struct hg_walker walker;
     struct hg_transcript transcript;
+    struct hg_quad quads[][HG_MEMORY_QUADS]; /* recall's */
 };
 
 /* This thread's block. Points to a block of state UNKNOWN until the thread is attached. */

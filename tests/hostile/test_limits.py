@@ -9,22 +9,52 @@ import pytest
 
 from harness.bench import Bench
 from harness.programs import program
-from harness.running import Setting, under_heapglass
+from harness.running import Setting, bare_setting, run, under_heapglass
 
 SMALL = program("many_blocks").argv(("20000",))
 TABLES = pytest.mark.parametrize("out", ["", "none"], ids=["in a file", "in memory"])
 MIB = 1 << 20
 
 
-def limited(option: str, out: str = "") -> Setting:
+def limited(option: str, out: str = "", **environment: str) -> Setting:
     """Under a limit that is there before anything of ours is."""
-    return replace(under_heapglass(HEAPGLASS_OUT=out), prefix=["prlimit", option])
+    setting = under_heapglass(HEAPGLASS_OUT=out, **environment)
+    return replace(setting, prefix=["prlimit", option])
 
 
 @TABLES
 @pytest.mark.parametrize("mib", [20, 50, 100, 1000, 20_000])
 def test_address_space_limited_from_outside(bench: Bench, mib: int, out: str) -> None:
     bench.compare_program(SMALL, limited(f"--as={mib * MIB}", out))
+
+
+def stated_cost(limit: int, threads: int) -> int:
+    """What docs/commands/run.md says that we take of the addresses that a program may have."""
+    return limit // 16 + 3 * MIB + threads * (5 * MIB // 4 + min(limit // 128, 3 * MIB // 2))
+
+
+@pytest.mark.parametrize("taker", ["first", "last"])
+@pytest.mark.parametrize("size", [1000, 65_536, MIB])
+@pytest.mark.parametrize("threads", [1, 2, 4])
+@pytest.mark.parametrize("kib", [20_000, 30_000, 60_000, 100_000, 300_000])
+def test_what_is_left_of_limited_addresses(
+    bench: Bench, kib: int, threads: int, taker: str, size: int
+) -> None:
+    argv, limit = program("room").argv((str(threads), str(size), taker)), kib * 1024
+    # Whether a thread gets an arena of 64 MiB is up to where the kernel happens to map.
+    arenas = {"GLIBC_TUNABLES": "glibc.malloc.arena_max=1"}
+    setting = limited(f"--as={limit}", **arenas)
+    bare = run(argv, bench.fresh("bare"), bare_setting(setting))
+    recorded = bench.record(argv, setting)
+    left = (int(bare.stdout) if bare.status == 0 else 0) - stated_cost(limit, threads)
+    if left > 0:
+        assert recorded.outcome.status == 0
+        assert int(recorded.outcome.stdout) >= left
+    if kib >= 60_000 and recorded.outcome.status == 0:
+        (recording,) = recorded.recordings
+        lost = sum(loss.events for loss in recording.losses.items)
+        seen = recording.totals.allocations
+        assert seen + lost >= int(recorded.outcome.stdout) // size
 
 
 @TABLES
