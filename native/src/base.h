@@ -27,6 +27,13 @@
 #define hg_swap(p, expected, v) \
     __atomic_compare_exchange_n((p), (expected), (v), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
 
+/* Raise a word that nobody lowers; threads may arrive in any order. */
+#define hg_raise(p, v)                                                                  \
+    do {                                                                                \
+        __typeof__(*(p)) raise_to = (v), raise_seen = hg_load(p);                       \
+        while (raise_seen < raise_to && !hg_swap((p), &raise_seen, raise_to)) continue; \
+    } while (0)
+
 /* Add to a counter that one thread writes and others may read at any time: an aligned word, so a
  * reader sees the old value or the new one. Written plainly because that is one instruction. */
 #if defined(__SANITIZE_THREAD__)

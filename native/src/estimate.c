@@ -34,7 +34,7 @@ struct hg_variance hg_estimate_of_site(uint32_t site) {
     uint32_t shift = hg_stacks_sample_shift(site);
     wide blocks = 0, blocks_freed = 0, bytes = 0, bytes_freed = 0;
     if (!shift) return (struct hg_variance){0};
-    for (uint32_t i = 0, n = hg_load(&g_header->shards); i < n; i++) {
+    for (uint32_t i = 0, n = hg_threads_shards(); i < n; i++) {
         const struct hg_samples *samples = hg_threads_samples(i, site);
         if (!samples) continue;
         blocks += join(samples->allocated_blocks_variance);

@@ -23,6 +23,14 @@ static struct hg_large *slot_at(uint32_t segment, uintptr_t address, uint32_t st
     return &hg_load_acquire(&g_large.segments[segment])[(h + step) & (slots - 1)];
 }
 
+/* A slot's block. What stands there may be anything by now: of its words those that are followed are kept to what
+ * they can be. */
+static struct hg_block block_in(const struct hg_large *slot) {
+    return (struct hg_block){.size = hg_load(&slot->size),
+                             .site = hg_load(&slot->site) & (HG_MAX_SITES - 1),
+                             .birth = hg_load(&slot->birth) & ((1u << HG_LEDGER_BIRTH_BITS) - 1)};
+}
+
 /* Segments stay reserved whole: large blocks are few, and each slot is a random page. */
 static bool add_segment(uint32_t number) {
     uint64_t bytes = (FIRST_SLOTS << number) * sizeof(struct hg_large);
@@ -73,7 +81,7 @@ struct hg_block hg_large_take_of(uint64_t pool, struct hg_large_place *place) {
             struct hg_large *slot = &segment[place->slot++];
             uint64_t address = hg_load_acquire(&slot->address);
             if (!(address & HG_LARGE_ANNOTATED) || hg_load(&slot->pool) != pool) continue;
-            struct hg_block block = {slot->size, slot->site, slot->birth};
+            struct hg_block block = block_in(slot);
             if (!hg_swap(&slot->address, &address, 0)) continue;
             hg_add_shared(&g_large.count, -1);
             return block;
@@ -89,7 +97,7 @@ struct hg_block hg_large_take(uintptr_t address) {
         for (uint32_t i = 0; i < WINDOW; i++) {
             struct hg_large *slot = slot_at(n, address, i);
             if (hg_load_acquire(&slot->address) != address) continue;
-            struct hg_block block = {slot->size, slot->site, slot->birth};
+            struct hg_block block = block_in(slot);
             hg_store_release(&slot->address, 0);
             hg_add_shared(&g_large.count, -1);
             return block;
@@ -102,7 +110,7 @@ static void see_slot(const struct hg_large *slot, void (*see)(void *, struct hg_
     uint64_t address = hg_load_acquire(&slot->address);
     /* An address that has its top bit is none of the allocator's. */
     if (address <= FILLING || address >> 63) return;
-    struct hg_block block = {hg_load(&slot->size), hg_load(&slot->site), hg_load(&slot->birth)};
+    struct hg_block block = block_in(slot);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     if (hg_load(&slot->address) == address) see(to, block);
 }

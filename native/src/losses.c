@@ -40,12 +40,10 @@ static const struct kind g_kinds[HG_LOSS_COUNT] = {
     [HG_LOSS_CLOCK] = {"events dated too early", at_some_time},
 };
 
-static bool is_light(void) { return hg_load(&g_header->flags) & HG_FLAG_USABLE; }
-
 static uint64_t walks(void) {
     const struct hg_thread_record *record;
     uint64_t sum = 0;
-    for (uint32_t i = 0, n = hg_load(&g_header->threads); i < n; i++) {
+    for (uint32_t i = 0, n = hg_threads_count(); i < n; i++) {
         if ((record = hg_threads_record(i))) sum += hg_load(&record->stats[HG_STAT_WALKS]);
     }
     return sum;
@@ -59,14 +57,14 @@ static struct figures take_figures(void) {
         .allocations = totals.allocations,
         .frees = totals.frees,
         .live = live > 0 ? (uint64_t)live : 0,
-        .located = is_light() ? walks() : totals.allocations,
+        .located = hg_mode_is_light() ? walks() : totals.allocations,
     };
 }
 
 static uint64_t lost(enum hg_loss loss) {
     const struct hg_thread_record *record;
     uint64_t sum = hg_load(&g_header->losses[loss]);
-    for (uint32_t i = 0, n = hg_load(&g_header->threads); i < n; i++) {
+    for (uint32_t i = 0, n = hg_threads_count(); i < n; i++) {
         if ((record = hg_threads_record(i))) sum += hg_load(&record->losses[loss]);
     }
     return sum;
@@ -75,7 +73,7 @@ static uint64_t lost(enum hg_loss loss) {
 /* Of a light recording totals are counted apart, and sites alone lack these. */
 static uint64_t figure_of(enum hg_loss loss, const struct figures *figures) {
     bool is_apart = loss == HG_LOSS_LEDGER_FULL || loss == HG_LOSS_COUNTERS_FULL;
-    if (is_apart && is_light()) return figures->located;
+    if (is_apart && hg_mode_is_light()) return figures->located;
     return g_kinds[loss].against(figures);
 }
 

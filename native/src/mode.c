@@ -12,6 +12,7 @@
 #include "tally.h"
 
 struct hg_front g_front;
+bool g_mode_is_light;
 
 static struct {
     struct hg_table changes;
@@ -108,7 +109,7 @@ static void start_filter(void) {
 }
 
 bool hg_mode_start(void) {
-    bool is_light = g_options.sample_shift || g_options.budget_ppm;
+    bool is_light = g_mode_is_light = g_options.sample_shift || g_options.budget_ppm;
     if (is_light) g_header->flags |= HG_FLAG_USABLE;
     g_header->budget_ppm = g_options.budget_ppm;
     g_header->mode = HG_MODE_EXACT;
@@ -131,6 +132,11 @@ void hg_mode_begin(bool is_recording) {
         if (!hg_mode_is_exact(word)) note(word, HG_CHANGE_START, 0);
     }
     hg_store_release(&g_front.beneath, (uint16_t)word);
+    publish();
+}
+
+void hg_mode_end(void) {
+    hg_store_release(&g_front.beneath, HG_MODE_OFF);
     publish();
 }
 
@@ -176,7 +182,7 @@ void hg_mode_change(uint32_t shift, enum hg_change_reason reason, uint32_t cost_
 
 void hg_mode_pause(void) {
     uint32_t word = hg_mode_beneath();
-    if (word == HG_MODE_PAUSED) return;
+    if (word == HG_MODE_PAUSED || word == HG_MODE_OFF) return;
     if (!hg_mode_is_light()) {
         start_filter();
         hg_filter_see_shadow();

@@ -51,7 +51,8 @@ HG_INLINE bool hg_mode_is_exact(uint32_t word) {
 
 /* Whether the recording counts what is live in usable bytes and takes the light hooks: it samples,
  * or may come to. The same for the whole recording. */
-HG_INLINE bool hg_mode_is_light(void) { return hg_load(&g_header->flags) & HG_FLAG_USABLE; }
+HG_GLOBAL bool g_mode_is_light;
+HG_INLINE bool hg_mode_is_light(void) { return hg_load(&g_mode_is_light); }
 
 /* Before the first start: the front must be a page that fork zeroes. False: it cannot be. */
 bool hg_mode_prepare(void);
@@ -79,6 +80,9 @@ void hg_mode_generalise(void);
 
 /* From now on this watcher is told of each call, or no more. A child of fork has none. */
 void hg_mode_watch(enum hg_watcher watcher, bool is_wanted);
+
+/* Nothing is recorded any more. */
+void hg_mode_end(void);
 
 /* Nothing is recorded, until resumed. Pauses do not nest. */
 void hg_mode_pause(void);

@@ -15,7 +15,7 @@ void hg_peak_start(void) {
 }
 
 /* What all threads together may hold back. */
-static int64_t slack(void) { return (int64_t)(hg_load(&g_header->shards) + 1) * HG_PEAK_BATCH; }
+static int64_t slack(void) { return (int64_t)(hg_threads_shards() + 1) * HG_PEAK_BATCH; }
 
 static bool may_fall(void) {
     return __atomic_load_n(&g_peak_mode, __ATOMIC_SEQ_CST) >= HG_PEAK_FAR &&
@@ -74,7 +74,7 @@ static void raise_peak(int64_t total, uint64_t now_ns) {
 
 /* Count this thread's shared events; true when they come too fast. */
 static bool is_hammered(struct hg_thread *thread, uint64_t now_ns) {
-    if (++thread->shared_events < HG_PEAK_RATE / (hg_load(&g_header->shards) + 1)) return false;
+    if (++thread->shared_events < HG_PEAK_RATE / (hg_threads_shards() + 1)) return false;
     uint64_t took = now_ns - thread->shared_since;
     thread->shared_events = 0;
     thread->shared_since = now_ns;

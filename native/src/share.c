@@ -45,10 +45,6 @@ struct kept {
     uint32_t *histogram, *variances;
 };
 
-static struct hg_histogram *histogram_at(uint32_t number) {
-    return hg_table_at(&g_sites_histograms, number);
-}
-
 /* A histogram is there only if its variances are. */
 static bool make_histograms(const struct kept *kept) {
     uint32_t first = hg_sites_new_histograms(3);
@@ -63,14 +59,16 @@ static void count_in_bucket(struct hg_thread *thread, const struct hg_weight *we
                             const struct kept *kept, uint32_t bucket) {
     if (!*kept->own) hg_store(kept->own, (uint8_t)(bucket + 1));
     if (*kept->own == bucket + 1) return;
-    if (!*kept->histogram && !make_histograms(kept)) {
+    bool is_there = *kept->histogram || make_histograms(kept);
+    uint32_t number = hg_load(kept->variances);
+    struct hg_histogram *counts = hg_sites_histogram(hg_load(kept->histogram));
+    struct hg_histogram *low = hg_sites_histogram(number), *high = hg_sites_histogram(number + 1);
+    if (!is_there || !counts || !low || !high) {
         hg_threads_lose(thread, HG_LOSS_HISTOGRAM);
         return;
     }
-    uint32_t variances = *kept->variances;
-    hg_add_own(&histogram_at(*kept->histogram)->bucket[bucket], weight->blocks);
-    add_words(&histogram_at(variances)->bucket[bucket],
-              &histogram_at(variances + 1)->bucket[bucket], weight->blocks_variance);
+    hg_add_own(&counts->bucket[bucket], weight->blocks);
+    add_words(&low->bucket[bucket], &high->bucket[bucket], weight->blocks_variance);
 }
 
 static void note_size(struct hg_thread *thread, const struct hg_share *share, uint64_t size) {

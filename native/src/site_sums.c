@@ -4,7 +4,7 @@
 #include "sites.h"
 #include "stacks.h"
 
-uint32_t hg_site_sums_end(void) { return hg_load_acquire(&g_header->sites); }
+uint32_t hg_site_sums_end(void) { return hg_stacks_sites(); }
 
 /* Add one shard's line of `site`, if it was ever touched. */
 static void add_line(struct hg_site_sums *sums, const struct hg_table *shard, uint32_t site) {
@@ -19,7 +19,7 @@ static void add_line(struct hg_site_sums *sums, const struct hg_table *shard, ui
 struct hg_site_sums hg_site_sums_unscaled(uint32_t site) {
     struct hg_site_sums sums = {0};
     if (hg_stacks_is_annotated(site)) return sums;
-    for (uint32_t i = 0, n = hg_load(&g_header->shards); i < n; i++) {
+    for (uint32_t i = 0, n = hg_threads_shards(); i < n; i++) {
         const struct hg_table *shard = hg_threads_shard(i);
         if (shard) add_line(&sums, shard, site);
     }

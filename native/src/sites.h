@@ -29,16 +29,31 @@ HG_INLINE struct hg_counters *hg_sites_line(struct hg_table *shard, uint32_t sit
     return hg_sites_has_line(shard, site, &line) ? line : hg_table_slot(shard, site);
 }
 
-HG_GLOBAL struct hg_table g_sites_histograms;
+/* The histograms' extents, without the bits of their pages; all that are below the end are there. A line's number of
+ * one is a word of the file, so it is compared before it is followed. */
+HG_GLOBAL struct hg_histogram **g_sites_histograms;
+HG_GLOBAL uint32_t g_sites_histograms_end;
+#define HG_HISTOGRAMS_SHIFT (hg_table_shift(sizeof(struct hg_histogram)))
 
 /* The first of so many, one after the other; 0: there is no room for them. */
 uint32_t hg_sites_new_histograms(uint32_t number);
 
-HG_INLINE void hg_sites_tally(uint32_t histogram, uint32_t bucket) {
-    const uint32_t size = sizeof(struct hg_histogram);
-    struct hg_histogram *counts =
-        hg_table_sized_at(&g_sites_histograms, histogram, hg_table_shift(size), size);
-    hg_add_at_once(&counts->bucket[bucket], 1);
+/* Of a number below the end. */
+HG_INLINE struct hg_histogram *hg_sites_histogram_at(uint32_t number) {
+    return hg_glance(&g_sites_histograms)[number >> HG_HISTOGRAMS_SHIFT] +
+           (number & ((1u << HG_HISTOGRAMS_SHIFT) - 1));
+}
+
+/* NULL: there is none of that number. */
+HG_INLINE struct hg_histogram *hg_sites_histogram(uint32_t number) {
+    return number < hg_load(&g_sites_histograms_end) ? hg_sites_histogram_at(number) : NULL;
+}
+
+/* False: there is no such histogram. */
+HG_INLINE bool hg_sites_tally(uint32_t histogram, uint32_t bucket) {
+    if (HG_UNLIKELY(histogram >= hg_glance(&g_sites_histograms_end))) return false;
+    hg_add_at_once(&hg_sites_histogram_at(histogram)->bucket[bucket], 1);
+    return true;
 }
 
 /* A value outside the line's own bucket, or its first. */
@@ -68,13 +83,13 @@ HG_INLINE bool hg_sites_is_usual(const struct hg_counters *line, uint64_t size) 
 /* Note a small size that is nothing new to the line: between its smallest and its largest, and in its own
  * bucket or one of a histogram that it has. False: nothing was done. */
 HG_INLINE bool hg_sites_note_quickly(struct hg_counters *line, uint64_t size) {
-    uint32_t bucket = hg_sites_bucket(size);
     if (size > line->largest || ~size > line->smallest_inverted) return false;
+    uint32_t histogram = hg_load(&line->size_histogram), bucket = hg_sites_bucket(size);
     /* Also if the bucket is its own, where nobody looks at the histogram: sizes that vary, vary
      * unforeseeably. */
-    if (line->size_histogram) hg_sites_tally(line->size_histogram, bucket);
-    else if (HG_LIKELY(line->size_bucket == bucket + 1)) hg_store(&line->usual, (uint16_t)size);
-    else return false;
+    if (histogram) return hg_sites_tally(histogram, bucket);
+    if (HG_UNLIKELY(line->size_bucket != bucket + 1)) return false;
+    hg_store(&line->usual, (uint16_t)size);
     return true;
 }
 
@@ -98,9 +113,8 @@ HG_INLINE void hg_sites_remove(struct hg_counters *line, uint64_t size) {
 /* Note a lifetime that is nothing new to the line. False: nothing was done. */
 HG_INLINE bool hg_sites_end_life_quickly(struct hg_counters *line, uint32_t bucket) {
     if (HG_LIKELY(hg_load(&line->lifetime_bucket) == bucket + 1)) return true;
-    if (!line->lifetime_histogram) return false;
-    hg_sites_tally(line->lifetime_histogram, bucket);
-    return true;
+    uint32_t histogram = hg_load(&line->lifetime_histogram);
+    return histogram && hg_sites_tally(histogram, bucket);
 }
 
 /* ... and it left for good, after `ticks`; call before hg_sites_remove(). */

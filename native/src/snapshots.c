@@ -79,18 +79,17 @@ static struct values minus(struct values a, struct values b) {
 /* Where deltas are being written: behind an hg_snapshot at the end of an arena. */
 struct writer {
     uint32_t which;
-    struct hg_arena *arena;
     struct hg_snapshot *snapshot;
     uint8_t *at;
     uint32_t last_site;
 };
 
 static bool begin(struct writer *w, uint32_t which, uint64_t time, const struct hg_point *totals) {
+    struct hg_arena_pair *arenas = &g_snapshots.arenas;
+    uint64_t used = arenas->used[which];
+    if (!hg_arena_reach(arenas, which, used + sizeof *w->snapshot)) return false;
     w->which = which;
-    w->arena = g_snapshots.arenas.arenas[which];
-    uint64_t end = w->arena->used + sizeof *w->snapshot;
-    if (!hg_arena_reach(&g_snapshots.arenas, which, end)) return false;
-    w->snapshot = (struct hg_snapshot *)(hg_arena_bytes(w->arena) + w->arena->used);
+    w->snapshot = (struct hg_snapshot *)(hg_arena_bytes(arenas, which) + used);
     *w->snapshot = (struct hg_snapshot){.time = time, .totals = *totals};
     w->at = (uint8_t *)(w->snapshot + 1);
     w->last_site = 0;
@@ -98,7 +97,7 @@ static bool begin(struct writer *w, uint32_t which, uint64_t time, const struct 
 }
 
 static bool put(struct writer *w, uint32_t site, struct values delta) {
-    uint64_t end = (uint64_t)(w->at - hg_arena_bytes(w->arena)) + DELTA_MAX;
+    uint64_t end = (uint64_t)(w->at - hg_arena_bytes(&g_snapshots.arenas, w->which)) + DELTA_MAX;
     if (!hg_arena_reach(&g_snapshots.arenas, w->which, end)) return false;
     w->at = hg_varint_put(w->at, site - w->last_site);
     w->at = hg_varint_put_signed(w->at, delta.blocks);
@@ -110,14 +109,18 @@ static bool put(struct writer *w, uint32_t site, struct values delta) {
     return true;
 }
 
+static uint64_t whole_words(uint64_t length) { return (length + 7) & ~UINT64_C(7); }
+
 static void end(struct writer *w) {
-    w->snapshot->length = (uint32_t)(w->at - (uint8_t *)(w->snapshot + 1));
-    hg_arena_publish(w->arena, sizeof *w->snapshot + ((w->snapshot->length + 7u) & ~7u));
+    uint32_t length = (uint32_t)(w->at - (uint8_t *)(w->snapshot + 1));
+    w->snapshot->length = length;
+    hg_arena_publish(&g_snapshots.arenas, w->which, 1, sizeof *w->snapshot + whole_words(length));
 }
 
-/* Reads one snapshot's deltas. */
+/* Reads one snapshot's deltas. Someone may have written over them: then they say anything, but nothing is read beyond
+ * `end`, and no site is one that cannot be. */
 struct cursor {
-    const struct hg_snapshot *snapshot;
+    const uint8_t *end;
     const uint8_t *at;
     uint32_t left;
     uint32_t site;
@@ -125,7 +128,7 @@ struct cursor {
 };
 
 static bool step(struct cursor *c) {
-    if (!c->left) {
+    if (!c->left || c->at >= c->end) {
         c->site = UINT32_MAX;
         return false;
     }
@@ -136,25 +139,37 @@ static bool step(struct cursor *c) {
     c->at = hg_varint_get_signed(c->at, &c->delta.bytes);
     c->at = hg_varint_get_signed(c->at, &c->delta.allocations);
     c->at = hg_varint_get_signed(c->at, &c->delta.bytes_allocated);
-    c->site += (uint32_t)gap;
-    return true;
+    bool is_site = gap < HG_MAX_SITES && c->site + gap < HG_MAX_SITES;
+    c->site = is_site ? c->site + (uint32_t)gap : UINT32_MAX;
+    return is_site;
 }
 
-static struct cursor open_cursor(const struct hg_snapshot *snapshot) {
-    struct cursor c = {snapshot, (const uint8_t *)(snapshot + 1), snapshot->sites, 0, {0}};
+/* Where arena `which` is filled to. */
+static const uint8_t *filled(uint32_t which) {
+    return hg_arena_bytes(&g_snapshots.arenas, which) + g_snapshots.arenas.used[which];
+}
+
+static struct cursor open_cursor(const struct hg_snapshot *snapshot, uint32_t which) {
+    struct cursor c = {filled(which), (const uint8_t *)(snapshot + 1), snapshot->sites, 0, {0}};
     step(&c);
     return c;
 }
 
+/* The next one in the active arena, or its end; never beyond. */
 static const struct hg_snapshot *after(const struct hg_snapshot *s) {
-    return (const struct hg_snapshot *)((const uint8_t *)(s + 1) + ((s->length + 7u) & ~7u));
+    const uint8_t *end = filled(g_snapshots.arenas.active);
+    uint64_t length = whole_words(hg_load(&s->length));
+    uint64_t rest = (uint64_t)(end - (const uint8_t *)(s + 1));
+    bool is_whole = length + sizeof *s <= rest;
+    return (const struct hg_snapshot *)(is_whole ? (const uint8_t *)(s + 1) + length : end);
 }
 
 /* Write one snapshot that stands for two that followed each other. */
 static bool merge(const struct hg_snapshot *first, const struct hg_snapshot *second) {
     struct writer w;
-    if (!begin(&w, 1 - *g_snapshots.arenas.active, second->time, &second->totals)) return false;
-    struct cursor a = open_cursor(first), b = open_cursor(second);
+    uint32_t from = g_snapshots.arenas.active;
+    if (!begin(&w, 1 - from, second->time, &second->totals)) return false;
+    struct cursor a = open_cursor(first, from), b = open_cursor(second, from);
     while (a.site != UINT32_MAX || b.site != UINT32_MAX) {
         uint32_t site = a.site < b.site ? a.site : b.site;
         struct values sum = {0};
@@ -174,26 +189,26 @@ static bool merge(const struct hg_snapshot *first, const struct hg_snapshot *sec
 }
 
 static bool copy(const struct hg_snapshot *snapshot) {
-    struct hg_arena *to = g_snapshots.arenas.arenas[1 - *g_snapshots.arenas.active];
+    struct hg_arena_pair *arenas = &g_snapshots.arenas;
+    uint32_t to = 1 - arenas->active;
     uint64_t size = (uint64_t)((const uint8_t *)after(snapshot) - (const uint8_t *)snapshot);
-    if (!hg_arena_reach(&g_snapshots.arenas, 1 - *g_snapshots.arenas.active, to->used + size)) {
-        return false;
-    }
-    __builtin_memcpy(hg_arena_bytes(to) + to->used, snapshot, size);
-    hg_arena_publish(to, size);
+    if (!hg_arena_reach(arenas, to, arenas->used[to] + size)) return false;
+    __builtin_memcpy(hg_arena_bytes(arenas, to) + arenas->used[to], snapshot, size);
+    hg_arena_publish(arenas, to, 1, size);
     return true;
 }
 
 /* Copy all snapshots to the spare arena, merging two where the gap that leaves is at most
  * 1/fineness of its age (0: wherever there are two). False: it does not fit. */
 static bool copy_thinned(uint64_t fineness) {
-    struct hg_arena *from = hg_arena_active(&g_snapshots.arenas);
-    struct hg_arena *to = hg_arena_spare(&g_snapshots.arenas);
-    if (!to) return false;
-    const struct hg_snapshot *s = (const struct hg_snapshot *)hg_arena_bytes(from);
-    uint64_t last = 0, now = g_snapshots.last;
-    for (uint64_t i = 0; i < from->count; i++) {
-        const struct hg_snapshot *next = i + 1 < from->count ? after(s) : NULL;
+    struct hg_arena_pair *arenas = &g_snapshots.arenas;
+    uint64_t last = 0, now = g_snapshots.last, count = arenas->count[arenas->active];
+    const uint8_t *end = filled(arenas->active);
+    const struct hg_snapshot *s = (const void *)hg_arena_bytes(arenas, arenas->active);
+    if (!hg_arena_spare(arenas)) return false;
+    for (uint64_t i = 0; i < count && (const uint8_t *)s < end; i++) {
+        const struct hg_snapshot *next = i + 1 < count ? after(s) : NULL;
+        if ((const uint8_t *)next == end) next = NULL;
         bool pair = next && (!fineness || next->time - last <= (now - next->time) / fineness);
         if (pair ? !merge(s, next) : !copy(s)) return false;
         last = pair ? next->time : s->time;
@@ -206,16 +221,16 @@ static bool copy_thinned(uint64_t fineness) {
 /* Thin until a quarter is free. One pass merges at most two by two, and snapshots of different
  * sites hardly shrink: so pass after pass, each from a whole arena to another, ever coarser. */
 static bool thin(void) {
-    if (hg_arena_active(&g_snapshots.arenas)->count < 2) return false;
+    struct hg_arena_pair *arenas = &g_snapshots.arenas;
+    if (arenas->count[arenas->active] < 2) return false;
     bool is_smaller = false;
     for (uint64_t fineness = FINENESS, pass = 0; pass < MAX_PASSES; fineness /= 2, pass++) {
-        uint64_t before = hg_arena_active(&g_snapshots.arenas)->used;
+        uint64_t before = arenas->used[arenas->active];
         if (!copy_thinned(fineness)) break;
-        struct hg_arena *spare = g_snapshots.arenas.arenas[1 - *g_snapshots.arenas.active];
-        if (spare->used == before) continue;
-        hg_arena_flip(&g_snapshots.arenas);
+        if (arenas->used[1 - arenas->active] == before) continue;
+        hg_arena_flip(arenas);
         is_smaller = true;
-        if (spare->used <= spare->capacity / 4 * 3) break;
+        if (arenas->used[arenas->active] <= arenas->capacity / 4 * 3) break;
     }
     return is_smaller;
 }
@@ -223,8 +238,8 @@ static bool thin(void) {
 /* Write the snapshot; `previous` moves on only when all of it is written. */
 static bool write_sites(const struct hg_point *totals) {
     struct writer w;
-    uint32_t sites = hg_load(&g_header->sites);
-    if (!begin(&w, *g_snapshots.arenas.active, totals->time, totals)) return false;
+    uint32_t sites = hg_site_sums_end();
+    if (!begin(&w, g_snapshots.arenas.active, totals->time, totals)) return false;
     for (uint32_t site = 1; site < sites; site++) {
         struct values *previous = previous_of(site);
         if (!previous) return false;
@@ -232,7 +247,7 @@ static bool write_sites(const struct hg_point *totals) {
         if (!is_zero(&delta) && !put(&w, site, delta)) return false;
     }
     end(&w);
-    for (struct cursor c = open_cursor(w.snapshot); c.site != UINT32_MAX; step(&c)) {
+    for (struct cursor c = open_cursor(w.snapshot, w.which); c.site != UINT32_MAX; step(&c)) {
         struct values *previous = previous_of(c.site);
         if (previous) *previous = minus(*previous, minus((struct values){0}, c.delta));
     }

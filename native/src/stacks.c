@@ -9,22 +9,26 @@
 static struct {
     struct hg_table nodes;
     struct hg_table sites;
+    uint32_t node_count;
+    uint32_t site_count;
 } g_stacks;
 
+/* Of a node that was handed out. */
 static struct hg_node *node_at(uint32_t id) { return hg_table_at(&g_stacks.nodes, id); }
 
-/* The next record of a table whose size stands in the header; 0 when there is no room. Once a
+/* The next record of a table, whose size the header says, too; 0 when there is no room. Once a
  * table is full its count stays put, so it can never wrap. */
-static uint32_t hand_out(struct hg_table *table, uint32_t *count, uint32_t limit) {
+static uint32_t hand_out(struct hg_table *table, uint32_t *count, uint32_t *said, uint32_t limit) {
     uint32_t id = hg_load(count);
     do {
         if (id >= limit || !hg_table_slot(table, id)) return 0;
     } while (!hg_swap(count, &id, id + 1));
+    hg_raise(said, id + 1);
     return id;
 }
 
 static uint32_t new_node(uint32_t parent, uint64_t address) {
-    uint32_t id = hand_out(&g_stacks.nodes, &g_header->nodes, MAX_NODES);
+    uint32_t id = hand_out(&g_stacks.nodes, &g_stacks.node_count, &g_header->nodes, MAX_NODES);
     if (!id) return 0;
     struct hg_node *node = node_at(id);
     node->parent = parent;
@@ -33,7 +37,7 @@ static uint32_t new_node(uint32_t parent, uint64_t address) {
 }
 
 static uint32_t new_site(uint32_t node, uint32_t depth, uint64_t now_ns) {
-    uint32_t id = hand_out(&g_stacks.sites, &g_header->sites, HG_MAX_SITES);
+    uint32_t id = hand_out(&g_stacks.sites, &g_stacks.site_count, &g_header->sites, HG_MAX_SITES);
     if (!id) return 0;
     struct hg_site *site = hg_table_at(&g_stacks.sites, id);
     site->depth = (uint16_t)depth;
@@ -108,7 +112,8 @@ uint32_t hg_stacks_site(const uintptr_t *frames, uint32_t depth, uint32_t end, u
 /* The site with one more, innermost, node, that is a mark, is found by the stack's own site, not by its
  * path: that is long. */
 static uint32_t marked(uint32_t site, uint32_t mark, uint64_t now_ns) {
-    const struct hg_site *record = hg_table_at(&g_stacks.sites, site);
+    const struct hg_site *record = hg_table_find(&g_stacks.sites, site);
+    if (!record) return HG_SITE_OTHER;
     uint64_t hash = hg_path_add(hg_path_add(MARKED, site), mark);
     struct hg_path path = hg_path_find(hash);
     if (path.site) return path.site;
@@ -129,16 +134,16 @@ bool hg_stacks_is_annotated(uint32_t site) {
 }
 
 uint32_t hg_stacks_sample_shift(uint32_t site) {
-    const struct hg_site *record = hg_table_at(&g_stacks.sites, site);
-    uint64_t mark = node_at(record->node)->address;
-    bool is_mark = mark > HG_PSEUDO_SAMPLED && mark < HG_PSEUDO_ANNOTATED;
-    return is_mark ? (uint32_t)mark - HG_PSEUDO_SAMPLED : 0;
+    uint64_t shift = hg_stacks_node(hg_stacks_innermost(site)).address - HG_PSEUDO_SAMPLED;
+    bool is_mark = shift >= HG_SAMPLE_SHIFT_LEAST && shift <= HG_SAMPLE_SHIFT_MOST;
+    return is_mark ? (uint32_t)shift : 0;
 }
 
 /* Whether a node, or one it was called from, is code in [start, end). */
 static bool is_within(uint32_t node, uintptr_t start, uintptr_t end) {
-    for (; node; node = node_at(node)->parent) {
-        if (node_at(node)->address - start < end - start) return true;
+    for (struct hg_node record; node; node = record.parent) {
+        record = hg_stacks_node(node);
+        if (record.address - start < end - start) return true;
     }
     return false;
 }
@@ -147,11 +152,12 @@ void hg_stacks_retire(uintptr_t start, uintptr_t end) { hg_path_drop(is_within, 
 
 #ifdef HG_CHECK_WALKS
 bool hg_stacks_are_same(uint32_t a, uint32_t b) {
-    const struct hg_site *one = hg_table_at(&g_stacks.sites, a);
-    const struct hg_site *other = hg_table_at(&g_stacks.sites, b);
-    uint32_t i = one->node, j = other->node;
-    for (; i && j && i != j; i = node_at(i)->parent, j = node_at(j)->parent) {
-        if (node_at(i)->address != node_at(j)->address) return false;
+    uint32_t i = hg_stacks_innermost(a), j = hg_stacks_innermost(b);
+    while (i && j && i != j) {
+        struct hg_node one = hg_stacks_node(i), other = hg_stacks_node(j);
+        if (one.address != other.address) return false;
+        i = one.parent;
+        j = other.parent;
     }
     return i == j;
 }
@@ -170,10 +176,16 @@ uint32_t hg_stacks_innermost_frame(uint32_t site) {
 struct hg_node hg_stacks_node(uint32_t node) {
     const struct hg_node *record = hg_table_find(&g_stacks.nodes, node);
     if (!record || !hg_load_acquire(&record->address)) return (struct hg_node){0};
-    return *record;
+    struct hg_node copy = {hg_load(&record->address), hg_load(&record->parent), record->site};
+    /* A caller is older than what it calls. Where the file says otherwise someone wrote over it, and who follows it
+     * would go round for ever. */
+    if (copy.parent >= node) copy.parent = 0;
+    return copy;
 }
 
-uint32_t hg_stacks_nodes(void) { return hg_load(&g_header->nodes); }
+uint32_t hg_stacks_nodes(void) { return hg_load(&g_stacks.node_count); }
+
+uint32_t hg_stacks_sites(void) { return hg_load_acquire(&g_stacks.site_count); }
 
 bool hg_stacks_start(void) {
     __builtin_memset(&g_stacks, 0, sizeof g_stacks);
@@ -182,7 +194,7 @@ bool hg_stacks_start(void) {
         !hg_path_index_start()) {
         return false;
     }
-    g_header->nodes = 1; /* the root has no record */
-    g_header->sites = 1; /* no site */
+    g_header->nodes = g_stacks.node_count = 1; /* the root has no record */
+    g_header->sites = g_stacks.site_count = 1; /* no site */
     return hg_stacks_site(NULL, 0, HG_PSEUDO_OTHER, 0) == HG_SITE_OTHER;
 }

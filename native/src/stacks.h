@@ -50,10 +50,11 @@ uint32_t hg_stacks_innermost(uint32_t site);
 /* The innermost frame of a site's stack, which the sites of its samples have in common with its own; 0
  * while there is none yet. */
 uint32_t hg_stacks_innermost_frame(uint32_t site);
-/* A node's record; its address is 0 while it is not filled yet. */
+/* A node's record; its address is 0 while it is not filled yet. Its parent's number is below its own. */
 struct hg_node hg_stacks_node(uint32_t node);
 
-/* Nodes handed out so far. */
+/* Nodes, and sites, handed out so far. */
 uint32_t hg_stacks_nodes(void);
+uint32_t hg_stacks_sites(void);
 
 #endif

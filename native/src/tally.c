@@ -63,7 +63,7 @@ static void flush(struct hg_thread *thread) {
 }
 
 void hg_tally_go_threaded(struct hg_thread *first) {
-    uint64_t error = (uint64_t)(hg_load(&g_header->shards) + 1) * HG_TALLY_BATCH;
+    uint64_t error = (uint64_t)(hg_threads_shards() + 1) * HG_TALLY_BATCH;
     hg_store(&g_header->peak_error_bytes, error);
     if (hg_exchange(&g_was_alone, 0) == 0) return; /* another one sees to it */
     /* The first thread goes on meanwhile, but looks at its base only once the word below is set. */

@@ -48,6 +48,8 @@ static struct {
     struct hg_table records;
     struct hg_thread **slots; /* by shard number */
     uint32_t limit;           /* ... of which there are so many at most */
+    uint32_t shards;          /* handed out */
+    uint32_t count;           /* records handed out */
     uint32_t ask_next;
     struct hg_totals retired; /* of threads whose slot went to another */
     uint32_t moves_begun;     /* of slots from one thread to another; more than ended: under way */
@@ -64,9 +66,13 @@ bool hg_threads_start(void) {
                                              sizeof(struct hg_thread_record), MAX_THREADS);
 }
 
+uint32_t hg_threads_count(void) { return hg_load(&g_threads.count); }
+
 const struct hg_thread_record *hg_threads_record(uint32_t index) {
     return hg_table_find(&g_threads.records, index);
 }
+
+uint32_t hg_threads_shards(void) { return hg_load(&g_threads.shards); }
 
 struct hg_table *hg_threads_shard(uint32_t number) {
     struct hg_thread *slot = hg_load_acquire(&g_threads.slots[number]);
@@ -99,7 +105,7 @@ static void add_totals(struct hg_totals *sum, const struct hg_totals *more) {
 static struct hg_totals sum_totals(void) {
     struct hg_totals sum = {0};
     add_totals(&sum, &g_threads.retired);
-    for (uint32_t i = 0, n = hg_load(&g_header->shards); i < n; i++) {
+    for (uint32_t i = 0, n = hg_threads_shards(); i < n; i++) {
         struct hg_thread *slot = hg_load_acquire(&g_threads.slots[i]);
         if (!slot) continue;
         struct hg_totals of_slot = totals_of(hg_load_acquire(&slot->record));
@@ -121,7 +127,7 @@ struct hg_totals hg_threads_totals(void) {
 
 int64_t hg_threads_unflushed(void) {
     int64_t sum = 0;
-    for (uint32_t i = 0, n = hg_load(&g_header->shards); i < n; i++) {
+    for (uint32_t i = 0, n = hg_threads_shards(); i < n; i++) {
         struct hg_thread *slot = hg_load_acquire(&g_threads.slots[i]);
         if (slot) sum += hg_peak_held(hg_load_acquire(&slot->record));
     }
@@ -138,14 +144,14 @@ static bool same_name(const char *a, const char *b) {
 
 /* Claim the slot of a dead thread; NULL when the few asked are all alive, or named otherwise. */
 static struct hg_thread *claim_dead(uint32_t pid, uint32_t tid, const char *name) {
-    uint32_t count = hg_load(&g_header->shards);
+    uint32_t count = hg_threads_shards();
     for (uint32_t i = 0; i < SLOTS_TO_ASK && i < count; i++) {
         uint32_t number = hg_add_shared(&g_threads.ask_next, 1) % count;
         struct hg_thread *slot = hg_load_acquire(&g_threads.slots[number]);
         /* Acquire: what a dead thread wrote is there to be read. A live one is mostly READY too. */
         if (!slot || hg_load_acquire(&slot->state) != HG_THREAD_READY) continue;
         const struct hg_thread_record *record = hg_load_acquire(&slot->record);
-        uint32_t owner = hg_load(&record->tid);
+        uint32_t owner = hg_load(&slot->tid);
         uint64_t state = HG_THREAD_READY;
         /* A slot with the asking thread's own id can only be that of a dead namesake. */
         if (owner != tid && hg_sys_thread_alive(pid, owner)) continue;
@@ -155,11 +161,12 @@ static struct hg_thread *claim_dead(uint32_t pid, uint32_t tid, const char *name
     return NULL;
 }
 
-static uint32_t hand_out(uint32_t *count, uint32_t limit) {
-    uint32_t number = hg_load(count);
+static uint32_t hand_out_shard(void) {
+    uint32_t number = hg_load(&g_threads.shards);
     do {
-        if (number >= limit) return UINT32_MAX;
-    } while (!hg_swap(count, &number, number + 1));
+        if (number >= g_threads.limit) return UINT32_MAX;
+    } while (!hg_swap(&g_threads.shards, &number, number + 1));
+    hg_raise(&g_header->shards, number + 1);
     return number;
 }
 
@@ -172,7 +179,7 @@ static uint32_t memories_of_thread(void) {
 
 static struct hg_thread *new_slot(void) {
     /* Many may come at once, and none has touched its block then: all of them count. */
-    uint32_t others = hg_load(&g_header->shards);
+    uint32_t others = hg_threads_shards();
     bool is_let = !others || hg_recording_lets(others * USUALLY_TOUCHED);
     uint32_t memories = memories_of_thread();
     size_t size = sizeof(struct hg_thread) + memories * sizeof(struct hg_quad[HG_MEMORY_QUADS]);
@@ -183,7 +190,7 @@ static struct hg_thread *new_slot(void) {
     /* It remembers nothing that is older. */
     slot->recall.generation = hg_load(&g_modules_generation);
     hg_ledger_look_away(slot->views);
-    slot->shard_number = hand_out(&g_header->shards, g_threads.limit);
+    slot->shard_number = hand_out_shard();
     if (slot->shard_number != UINT32_MAX &&
         hg_sites_start_shard(&slot->counters, slot->shard_number) &&
         (!hg_mode_is_light() || hg_share_start_shard(slot))) {
@@ -195,10 +202,11 @@ static struct hg_thread *new_slot(void) {
 
 /* A record for the calling thread, not visible yet; NULL when there is no room. */
 static struct hg_thread_record *new_record(const char *name) {
-    uint32_t index = hg_load(&g_header->threads);
+    uint32_t index = hg_load(&g_threads.count);
     do {
         if (index >= MAX_THREADS || !hg_table_slot(&g_threads.records, index)) return NULL;
-    } while (!hg_swap(&g_header->threads, &index, index + 1));
+    } while (!hg_swap(&g_threads.count, &index, index + 1));
+    hg_raise(&g_header->threads, index + 1);
     struct hg_thread_record *record = hg_table_at(&g_threads.records, index);
     record->first_seen = record->last_seen = hg_clock_now();
     for (uint32_t i = 0; i < 15; i++) record->name[i] = name[i];
@@ -301,6 +309,7 @@ struct hg_thread *hg_threads_attach(void) {
     bool is_first = !slot->shard_number && !slot->record;
     if (is_first && !hg_mode_is_light()) hg_peak_begin(record);
     record->shard = slot->shard_number;
+    hg_store(&slot->tid, tid);
     hg_store_release(&record->tid, tid);
     move_slot(slot, record);
     if (is_first && hg_mode_is_light()) come_to_front(record, tid == pid);
@@ -321,7 +330,7 @@ void hg_threads_refresh(struct hg_thread *thread, uint64_t now_ns) {
 }
 
 void hg_threads_publish_all(void) {
-    for (uint32_t i = 0, n = hg_load(&g_header->shards); i < n; i++) {
+    for (uint32_t i = 0, n = hg_threads_shards(); i < n; i++) {
         struct hg_thread *slot = hg_load_acquire(&g_threads.slots[i]);
         if (slot) publish_stats(slot);
     }

@@ -51,6 +51,7 @@ struct hg_thread {
     struct hg_table outcomes; /* likewise */
     uint64_t cost_random;     /* which events are measured: see budget.h */
     uint32_t shard_number;
+    uint32_t tid;
     uint64_t next_tick;    /* ns since start: look at the timeline then */
     int64_t usable_shared; /* usable.c: bytes in use that the shared total knows of */
     uint64_t shared_since; /* peak.c: when this thread began to count its shared events */
@@ -104,10 +105,13 @@ void hg_threads_hide(void);
 /* Live bytes that threads have not handed to the shared total yet. */
 int64_t hg_threads_unflushed(void);
 
-/* The record of thread `index`, also of one that has ended, or NULL. Below header.threads. */
+/* How many threads there ever were; the record of thread `index`, also of one that has ended, or NULL. */
+uint32_t hg_threads_count(void);
 const struct hg_thread_record *hg_threads_record(uint32_t index);
 
-/* The counters of shard `number`, or NULL. Numbers go up to header.shards. */
+/* How many shards there are. */
+uint32_t hg_threads_shards(void);
+/* The counters of shard `number`, or NULL. */
 struct hg_table *hg_threads_shard(uint32_t number);
 /* What stands beside its line of this site, or NULL. */
 const struct hg_samples *hg_threads_samples(uint32_t number, uint32_t site);

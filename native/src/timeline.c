@@ -37,9 +37,11 @@ struct hg_point hg_timeline_totals(uint64_t now_ns) {
 
 /* Copy the points that stay to `to` (NULL: only count them): a point goes if without it the gap
  * would be at most 1/fineness of its age, so that gaps grow in proportion to age. */
-static uint64_t keep_points(const struct hg_arena *from, struct hg_point *to, uint64_t fineness) {
-    const struct hg_point *points = (const struct hg_point *)(from + 1);
-    uint64_t count = from->count, now = points[count - 1].time, kept = 0, last = 0;
+static uint64_t keep_points(struct hg_point *to, uint64_t fineness) {
+    const struct hg_point *points =
+        (const struct hg_point *)hg_arena_bytes(&g_timeline, g_timeline.active);
+    uint64_t count = g_timeline.count[g_timeline.active];
+    uint64_t now = points[count - 1].time, kept = 0, last = 0;
     for (uint64_t i = 0; i < count; i++) {
         bool is_inner = i > 0 && i + 1 < count;
         uint64_t next = is_inner ? points[i + 1].time : 0;
@@ -52,29 +54,28 @@ static uint64_t keep_points(const struct hg_arena *from, struct hg_point *to, ui
 }
 
 static bool thin(void) {
-    struct hg_arena *from = hg_arena_active(&g_timeline), *to = hg_arena_spare(&g_timeline);
-    if (!to) return false;
-    uint64_t fineness = FINENESS, kept = keep_points(from, NULL, fineness);
-    while (kept > from->count / 4 * 3 && fineness > 1) {
+    uint32_t to = 1 - g_timeline.active;
+    uint64_t count = g_timeline.count[g_timeline.active];
+    if (!hg_arena_spare(&g_timeline)) return false;
+    uint64_t fineness = FINENESS, kept = keep_points(NULL, fineness);
+    while (kept > count / 4 * 3 && fineness > 1) {
         fineness /= 2;
-        kept = keep_points(from, NULL, fineness);
+        kept = keep_points(NULL, fineness);
     }
     uint64_t bytes = kept * sizeof(struct hg_point);
-    if (!hg_arena_reach(&g_timeline, 1 - *g_timeline.active, bytes)) return false;
-    keep_points(from, (struct hg_point *)hg_arena_bytes(to), fineness);
-    hg_store(&to->count, kept);
-    hg_store_release(&to->used, bytes);
+    if (!hg_arena_reach(&g_timeline, to, bytes)) return false;
+    keep_points((struct hg_point *)hg_arena_bytes(&g_timeline, to), fineness);
+    hg_arena_publish(&g_timeline, to, kept, bytes);
     hg_arena_flip(&g_timeline);
     return true;
 }
 
 void hg_timeline_add(const struct hg_point *point) {
-    struct hg_arena *arena = hg_arena_active(&g_timeline);
-    if (arena->used + sizeof *point > arena->capacity) {
-        if (!thin()) return;
-        arena = hg_arena_active(&g_timeline);
-    }
-    if (!hg_arena_reach(&g_timeline, *g_timeline.active, arena->used + sizeof *point)) return;
-    *(struct hg_point *)(hg_arena_bytes(arena) + arena->used) = *point;
-    hg_arena_publish(arena, sizeof *point);
+    bool is_full = g_timeline.used[g_timeline.active] + sizeof *point > g_timeline.capacity;
+    if (is_full && !thin()) return;
+    uint32_t active = g_timeline.active;
+    uint64_t used = g_timeline.used[active];
+    if (!hg_arena_reach(&g_timeline, active, used + sizeof *point)) return;
+    *(struct hg_point *)(hg_arena_bytes(&g_timeline, active) + used) = *point;
+    hg_arena_publish(&g_timeline, active, 1, sizeof *point);
 }

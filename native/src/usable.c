@@ -18,7 +18,7 @@ static void raise_peak(int64_t total) {
 
 void hg_usable_go_threaded(struct hg_thread *first) {
     uint64_t held = 2 * HG_PEAK_BATCH; /* what is asked for, and what is set aside beyond it */
-    hg_store(&g_header->usable_peak_error, (hg_load(&g_header->shards) + 1) * held);
+    hg_store(&g_header->usable_peak_error, (hg_threads_shards() + 1) * held);
     if (hg_exchange(&g_is_threaded, 1)) return;
     /* The first one goes on meanwhile; what it does from here on it will share. */
     hg_store(&g_usable_high, INT64_MAX);

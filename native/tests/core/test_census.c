@@ -1,6 +1,7 @@
 /* Live blocks by size and by age: every class from both of its ends, and random ledgers counted by
  * another rule. */
 #include "census.h"
+#include "mode.h"
 
 #include "clock.h"
 #include "fixture.h"
@@ -94,7 +95,7 @@ static void samples_count_for_what_they_stand_for(void) {
     struct hg_census census;
     struct hg_thread *thread = begin_events(5);
     CHECK(thread != NULL);
-    g_header->flags |= HG_FLAG_USABLE;
+    g_mode_is_light = true;
     uintptr_t frames[] = {0x1000};
     uint32_t site = hg_stacks_sampled(hg_stacks_site(frames, 1, 0, 0), 12, 0);
     put(0x10000, 100, site, 0);

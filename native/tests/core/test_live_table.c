@@ -1,5 +1,6 @@
 /* The live table: largest first, a stack once however it was recorded, from zero after a reset. */
 #include "live_table.h"
+#include "mode.h"
 
 #include "fixture.h"
 #include "recording.h"
@@ -59,7 +60,7 @@ static void the_largest_come_first(void) {
 
 static void one_stack_is_one_row(void) {
     struct hg_thread *thread = begin();
-    g_header->flags |= HG_FLAG_USABLE;
+    g_mode_is_light = true;
     uint32_t site = site_at(0x5000);
     hg_sites_add(thread, line_of(thread, site), 100);
     for (uint32_t shift = 10; shift < 13; shift++) {
@@ -78,7 +79,7 @@ static void one_stack_is_one_row(void) {
 /* Not site by site: three times 1.4 blocks are four, not three. */
 static void blocks_are_rounded_last(void) {
     struct hg_thread *thread = begin();
-    g_header->flags |= HG_FLAG_USABLE;
+    g_mode_is_light = true;
     for (uint32_t shift = 10; shift < 13; shift++) {
         struct hg_counters *line = line_of(thread, hg_stacks_sampled(site_at(0x5000), shift, 0));
         line->allocations = line->frees = 14 * HG_BLOCK_FRACTION / 10;

@@ -1,6 +1,8 @@
 /* What blocks count for under sites, sampled and exact, against sums of the weights themselves. */
 #include "share.h"
 
+#include <sys/resource.h>
+
 #include "fixture.h"
 #include "options.h"
 #include "recording.h"
@@ -39,9 +41,9 @@ static void check_buckets(uint8_t own, uint32_t histogram, uint32_t variances, s
     for (uint32_t b = 0; b < HG_BUCKETS; b++) {
         struct sum stored = {0, 0};
         if (histogram && b + 1 != own) {
-            const struct hg_histogram *first = hg_table_at(&g_sites_histograms, variances);
-            const struct hg_histogram *second = hg_table_at(&g_sites_histograms, variances + 1);
-            const struct hg_histogram *counts = hg_table_at(&g_sites_histograms, histogram);
+            const struct hg_histogram *first = hg_sites_histogram(variances);
+            const struct hg_histogram *second = hg_sites_histogram(variances + 1);
+            const struct hg_histogram *counts = hg_sites_histogram(histogram);
             stored = (struct sum){counts->bucket[b], join(first->bucket[b], second->bucket[b])};
         }
         if (b + 1 != own) check_sum(stored.blocks, stored.variance, &wanted[b]);
@@ -144,13 +146,22 @@ static void exactly(void) {
     CHECK(!hg_table_find(&thread->samples, exact) && !hg_table_find(&thread->outcomes, exact));
 }
 
+static void use_up_space(void) {
+    const uint64_t most = UINT64_C(1) << 30;
+    CHECK(setrlimit(RLIMIT_FSIZE, &(struct rlimit){most, most}) == 0);
+    for (uint64_t piece = most / 16; piece >= HG_STEP; piece /= 2) {
+        while (hg_recording_extent(HG_KIND_NONE, 0, 0, piece)) continue;
+    }
+}
+
 /* As of exact lines: what finds no room is counted as lost, and looks as if it were in the own bucket. */
 static void without_room(void) {
     uint32_t exact;
     struct hg_thread *thread = begin(&exact);
     struct hg_share share;
     uint32_t site = hg_stacks_sampled(exact, 16, 0);
-    g_header->histograms = UINT32_MAX / 2;
+    CHECK(hg_share_find(thread, (struct hg_block){100, site, 0}, &share));
+    use_up_space();
     for (uint32_t i = 0; i < 4; i++) {
         CHECK(hg_share_find(thread, (struct hg_block){100 << i, site, 0}, &share));
         hg_share_arrive(thread, &share, 100 << i);
