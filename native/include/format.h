@@ -53,7 +53,9 @@ enum hg_reason {
     HG_REASON_NO_MEMORY = 3, /* the kernel refused private memory (RLIMIT_AS, overcommit) */
     HG_REASON_INTERNAL = 4,  /* an internal check failed */
     HG_REASON_CANNOT_GROW =
-        5, /* the file was out of reach, or the program's sandbox lets no more */
+        5,                   /* the file was out of reach, or the program's sandbox lets no more */
+    HG_REASON_FILE_LOST = 6, /* the file was cut short by someone else, or its disk failed */
+    HG_REASON_FILE_OVERWRITTEN = 7, /* someone else wrote another header over the recording's */
 };
 
 /* What was not seen or had to be approximated; indexes hg_thread_record.losses and

@@ -1,9 +1,11 @@
 #include "answers.h"
 
 #include "clock.h"
+#include "damage.h"
 #include "frame_text.h"
 #define HEAPGLASS_TYPES_ONLY
 #include "heapglass.h"
+#include "lifecycle.h"
 #include "live_table.h"
 #include "losses.h"
 #include "mode.h"
@@ -170,7 +172,7 @@ static void print_summary(struct hg_printer *out, const struct hg_live_table *ta
     static const char *const modes[] = {"", "exact", "sampled", "paused"};
     struct hg_point totals = hg_timeline_totals(hg_clock_now());
     uint32_t mode = hg_load(&g_header->mode);
-    print_number(out, "pid = ", g_header->pid);
+    print_number(out, "pid = ", hg_lifecycle_identity()->pid);
     print_number(out, "seconds = ", totals.time / 1000000000u);
     hg_print_text(out, "recording = ");
     hg_print_text(out, mode < 4 ? modes[mode] : "");
@@ -280,9 +282,20 @@ static order find_order(const char *request) {
 
 bool hg_answer_is_order(const char *request) { return find_order(request) != NULL; }
 
+/* There is nothing to show, to pause or to take any more. */
+static void answer_ended(struct hg_printer *out, const char *request) {
+    bool is_json = is_word(request, "json");
+    hg_print_text(out, is_json ? "{\n  \"error\": \"recording has ended: "
+                               : "heapglass: recording has ended: ");
+    hg_print_text(out, hg_damage_why());
+    say(out, is_json ? "\"\n}" : "");
+}
+
 static void answer(struct hg_printer *out, const char *request) {
     order ordered = find_order(request);
-    if (ordered) {
+    if (hg_damage_has_ended() && !is_word(request, "help")) {
+        answer_ended(out, request);
+    } else if (ordered) {
         ordered(out);
     } else if (wants_table(request)) {
         answer_with_table(out, request);

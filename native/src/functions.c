@@ -45,8 +45,7 @@ static bool belongs(const struct hg_module *module, uint32_t node, uint64_t addr
 }
 
 static uint32_t find_module(uint32_t node, uint64_t address) {
-    uint32_t count = hg_load_acquire(&g_header->modules);
-    for (uint32_t i = 0; i < count && i < HG_MODULES; i++) {
+    for (uint32_t i = 0, count = hg_recording_modules(); i < count; i++) {
         const struct hg_module *module = hg_recording_module(i);
         if (module && belongs(module, node, address)) return i;
     }
@@ -84,8 +83,7 @@ static bool same_text(const char *a, const char *b) {
 
 /* What was read for another generation of the same file, or NULL. */
 static struct known_file *find_known(const struct hg_module *module) {
-    uint32_t count = hg_load_acquire(&g_header->modules);
-    for (uint32_t i = 0; i < count && i < HG_MODULES; i++) {
+    for (uint32_t i = 0, count = hg_recording_modules(); i < count; i++) {
         const struct hg_module *other = hg_recording_module(i);
         if (!other || !g_functions.by_module[i] || other->file_size != module->file_size ||
             other->file_mtime_ns != module->file_mtime_ns)

@@ -1,5 +1,6 @@
 #include "leaks.h"
 
+#include "damage.h"
 #include "frame_text.h"
 #include "losses.h"
 #include "options.h"
@@ -81,12 +82,23 @@ static void print_caveats(struct hg_printer *printer, const struct hg_live_sourc
     hg_losses_print(printer, "(", ")\n");
 }
 
-static void print_head(struct hg_printer *printer, const struct hg_live_sources *sources) {
+static void print_whose(struct hg_printer *printer) {
     hg_print_text(printer, "heapglass: still live at the exit of ");
     hg_frame_print_printable(printer, g_leaks.who->executable);
     hg_print_text(printer, " (pid ");
     hg_print_decimal(printer, g_leaks.who->pid);
     hg_print_text(printer, "): ");
+}
+
+static void print_end(struct hg_printer *printer) {
+    print_whose(printer);
+    hg_print_text(printer, "not known, recording has ended: ");
+    hg_print_text(printer, hg_damage_why());
+    hg_print_char(printer, '\n');
+}
+
+static void print_head(struct hg_printer *printer, const struct hg_live_sources *sources) {
+    print_whose(printer);
     print_amount(printer, sum_of(sources, 0, sources->count));
     if (sources->count) {
         hg_print_text(printer, " from ");
@@ -107,6 +119,10 @@ static void print_rest(struct hg_printer *printer, const struct hg_live_sources 
 
 static void print_report(struct hg_printer *printer, void *context) {
     const struct hg_live_sources *sources = context;
+    if (hg_damage_has_ended()) {
+        print_end(printer);
+        return;
+    }
     print_head(printer, sources);
     for (uint32_t i = 0; i < sources->count && i < MOST_SOURCES && !printer->failed; i++) {
         uint32_t site = sources->list[i].site;

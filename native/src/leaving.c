@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base.h"
+#include "bus.h"
 #include "lifecycle.h"
 #include "sys.h"
 
@@ -46,8 +47,10 @@ __attribute__((constructor)) static void resolve(void) {
 #define NOTED(call)             \
     resolve();                  \
     hg_lifecycle_execing();     \
+    hg_bus_execing();           \
     int result = (call);        \
     int error = errno;          \
+    hg_bus_exec_failed();       \
     hg_lifecycle_exec_failed(); \
     errno = error;              \
     return result

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <sys/auxv.h>
 
+#include "bus.h"
 #include "clock.h"
+#include "damage.h"
 #include "functions.h"
 #include "leaks.h"
 #include "ledger.h"
@@ -56,7 +58,9 @@ static char g_path[HG_PATH_BYTES];
 
 static struct gate *gate(void) { return hg_load_acquire(&g_gate); }
 
-bool hg_lifecycle_is_recording(void) { return hg_load(&gate()->phase) == RECORDING; }
+static bool has_begun(void) { return hg_load_acquire(&gate()->phase) == RECORDING; }
+
+bool hg_lifecycle_is_recording(void) { return has_begun() && !hg_damage_has_ended(); }
 
 const struct hg_identity *hg_lifecycle_identity(void) { return &g_identity; }
 
@@ -177,13 +181,16 @@ static bool start_recording(void) {
     g_clock_start = hg_clock_read(CLOCK_MONOTONIC_COARSE);
     g_start_wall = hg_clock_read(CLOCK_REALTIME_COARSE);
     learn_identity(&g_identity);
+    hg_damage_forget();
     if (!hg_naming_create(&g_identity, g_path)) {
         hg_sys_end_maps();
         return false;
     }
+    hg_bus_start();
     fill_header();
     /* From here on a kill leaves a recording, if an empty one. */
     hg_store_release(&g_header->magic, HG_MAGIC);
+    hg_damage_start();
     if (!start_tables()) {
         hg_recording_abandon();
         HG_SAY("not enough memory or disk space to start; this process is not recorded");
@@ -270,6 +277,7 @@ static void start(void) {
     if (started) hg_trace_start();
     /* The mode first: threads that wait for the phase may change it at once. */
     hg_mode_begin(started);
+    if (started && hg_damage_has_ended()) hg_mode_end();
     hg_store_release(&gate()->phase, started ? RECORDING : OFF);
     if (started) hg_add_shared(&g_header->losses[HG_LOSS_EARLY], hg_exchange(&gate()->early, 0));
     if (started) hg_outputs_start();
@@ -285,7 +293,7 @@ static bool is_too_early(void) { return !environ && !g_was_recording; }
 /* Bring the process to RECORDING or OFF if it can be; true when it is RECORDING. */
 static bool be_started(bool allocates) {
     uint32_t phase = hg_load_acquire(&gate()->phase);
-    if (phase == RECORDING) return true;
+    if (phase == RECORDING) return !hg_damage_has_ended();
     if (phase == OFF || (phase == UNSTARTED && !allocates)) return false;
     if (phase == UNSTARTED && is_too_early()) {
         hg_add_shared(&gate()->early, 1);
@@ -389,7 +397,7 @@ struct hg_thread *hg_lifecycle_enter_slow(const struct hg_frame *frame, bool all
 /* As this thread's own event, so that it cannot meet itself. */
 static void take_snapshot(void) {
     struct hg_thread *thread = tls_thread;
-    if (hg_thread_state(thread) != HG_THREAD_READY) return;
+    if (hg_thread_state(thread) != HG_THREAD_READY || hg_damage_has_ended()) return;
     uint64_t now = hg_clock_now();
     hg_thread_be(thread, HG_THREAD_IN_RECORDER, (uintptr_t)__builtin_frame_address(0));
     if (hg_mode_is_light()) hg_tally_settle(thread);
@@ -408,10 +416,20 @@ void hg_lifecycle_snapshot(void) {
     take_snapshot();
 }
 
+/* A vfork child shares our memory but is not us. */
+static bool is_here(void) { return has_begun() && hg_sys_pid() == g_identity.pid; }
+
+/* What someone did to it is known at the end, whether or not it was met. */
+static void look_at_file(void) {
+    if (hg_damage_has_ended()) return;
+    if (!hg_recording_is_whole()) hg_damage_end(HG_REASON_FILE_LOST);
+    else hg_damage_check();
+}
+
 /* Bring all to its end; false: there is nothing, or it is not this process's. */
 static bool finish(void) {
-    /* A vfork child shares our memory but is not us. */
-    if (!hg_lifecycle_is_recording() || hg_sys_pid() != g_header->pid) return false;
+    if (!is_here()) return false;
+    look_at_file();
     hg_outputs_finish();
     take_snapshot();
     hg_residency_end();
@@ -426,11 +444,13 @@ void hg_lifecycle_exiting(int status) {
     hg_store(&g_header->exit_status, (uint32_t)status & 0xff);
     hg_store(&g_header->end_ns, hg_clock_now());
     hg_store_release(&g_header->state, HG_STATE_EXITED);
+    if (hg_damage_has_ended()) hg_damage_note_end(HG_STATE_EXITED, status);
     hg_recording_cut();
 }
 
 void hg_lifecycle_execing(void) {
-    if (!hg_lifecycle_is_recording() || hg_sys_pid() != g_header->pid) return;
+    if (!is_here()) return;
+    look_at_file();
     hg_outputs_finish();
     take_snapshot();
     hg_residency_end();
@@ -438,14 +458,16 @@ void hg_lifecycle_execing(void) {
     hg_log_flush();
     hg_store(&g_header->end_ns, hg_clock_now());
     hg_store_release(&g_header->state, HG_STATE_EXEC);
+    if (hg_damage_has_ended()) hg_damage_note_end(HG_STATE_EXEC, 0);
     hg_recording_cut();
 }
 
 void hg_lifecycle_exec_failed(void) {
-    if (!hg_lifecycle_is_recording() || hg_sys_pid() != g_header->pid) return;
+    if (!is_here()) return;
     hg_recording_uncut();
     hg_store(&g_header->end_ns, 0);
     hg_store_release(&g_header->state, HG_STATE_RUNNING);
+    if (hg_damage_has_ended()) hg_damage_note_end(HG_STATE_RUNNING, 0);
     hg_outputs_return();
 }
 

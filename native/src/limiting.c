@@ -35,7 +35,7 @@ __attribute__((constructor)) static void resolve(void) {
 
 /* A vfork child shares our memory, but its limits are its own. */
 static bool is_recording_here(void) {
-    return hg_lifecycle_is_recording() && hg_sys_pid() == g_header->pid;
+    return hg_lifecycle_is_recording() && hg_sys_pid() == hg_lifecycle_identity()->pid;
 }
 
 /* `limit`: a struct rlimit, which is the same as a struct rlimit64; a program may give NULL, or what the kernel

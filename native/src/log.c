@@ -60,7 +60,7 @@ static struct desk *desk_of(const struct hg_thread *thread) {
 }
 
 static void write_rings(struct hg_log_writing *writing) {
-    for (uint32_t i = 0, n = hg_load(&g_header->shards); i < n; i++) {
+    for (uint32_t i = 0, n = hg_threads_shards(); i < n; i++) {
         struct desk *desk = hg_load_acquire(&g_log.desks[i]);
         if (desk) hg_log_writer_ring(writing, &desk->ring);
     }
@@ -165,7 +165,7 @@ static void write_alone(const struct hg_log_entry *entry) {
 void hg_log_write(const struct hg_event *event) {
     if (HG_UNLIKELY(!g_log.desks)) return;
     struct hg_log_entry entry = hg_log_entry_of(event);
-    entry.pid = g_header->pid;
+    entry.pid = hg_lifecycle_identity()->pid;
     struct desk *desk = tls_thread->record ? desk_of(tls_thread) : NULL;
     if (HG_UNLIKELY(!desk)) {
         write_alone(&entry);
@@ -296,7 +296,7 @@ void hg_log_set_fd(int fd) {
 
 /* What nobody takes any more. */
 static void lose_the_rest(void) {
-    for (uint32_t i = 0, n = hg_load(&g_header->shards); i < n; i++) {
+    for (uint32_t i = 0, n = hg_threads_shards(); i < n; i++) {
         struct desk *desk = hg_load_acquire(&g_log.desks[i]);
         if (desk) hg_log_writer_discard(&desk->ring);
     }

@@ -36,7 +36,7 @@ static void note_starts(const char *text, const char *end) {
 char *hg_log_maps_read(char *to, size_t room) {
     char *start = to, *most = to + room;
     hg_store(&g_maps.generation, hg_load(&g_modules_generation));
-    hg_store(&g_maps.modules, hg_load(&g_header->modules));
+    hg_store(&g_maps.modules, hg_recording_modules());
     int fd = hg_sys_open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC, 0);
     long got = fd;
     while (got >= 0 && to < most && (got = hg_sys_read(fd, to, (size_t)(most - to))) > 0) to += got;
@@ -57,7 +57,7 @@ static bool is_shown(const struct hg_module *module) {
 }
 
 bool hg_log_maps_are_old(void) {
-    uint32_t known = hg_load(&g_maps.modules), modules = hg_load(&g_header->modules);
+    uint32_t known = hg_load(&g_maps.modules), modules = hg_recording_modules();
     bool is_retired = hg_load(&g_maps.generation) != hg_load(&g_modules_generation);
     if (HG_LIKELY(known == modules && !is_retired)) return false;
     for (uint32_t i = known; i < modules && !is_retired; i++) {

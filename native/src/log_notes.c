@@ -1,5 +1,6 @@
 #include "log_notes.h"
 
+#include "damage.h"
 #include "frame_text.h"
 #include "functions.h"
 #include "mode.h"
@@ -103,12 +104,24 @@ static bool send(void *to, const char *text, size_t size) {
     return hg_log_writer_text(to, text, size);
 }
 
+/* Of what there was nothing is known, and of what came since nothing was logged. */
+static void print_end(struct hg_printer *p) {
+    hg_print_text(p, "# NOTE recording has ended before, and this log with it: ");
+    hg_print_text(p, hg_damage_why());
+    hg_print_char(p, '\n');
+    hg_print_flush(p);
+}
+
 /* Cut between lines only: each is sent for itself. */
 void hg_log_notes_write(struct hg_log_writing *writing) {
     static char buffer[32768];
     struct hg_printer printer = {.buffer = buffer, .size = sizeof buffer, .send = send};
     struct hg_live_sources leaks;
     printer.to = writing;
+    if (hg_damage_has_ended()) {
+        print_end(&printer);
+        return;
+    }
     print_totals(&printer);
     if (hg_sources_take_live(&leaks)) print_leaks(&printer, &leaks);
     else hg_add_shared(&g_header->output_losses, 1);

@@ -145,7 +145,7 @@ static void say_dropped(void) {
     char *to = hg_log_entry_put(g_writer.front, "# DROPPED ");
     to = hg_log_entry_put_decimal(to, dropped);
     *to++ = ' ';
-    to = hg_log_entry_put_decimal(to, g_header->pid);
+    to = hg_log_entry_put_decimal(to, hg_lifecycle_identity()->pid);
     *to++ = '\n';
     g_writer.front_to = (uint32_t)(to - g_writer.front);
 }
@@ -236,8 +236,10 @@ static void put_maps(void) {
 }
 
 static void put_mark(const char *name) {
-    struct hg_log_entry entry = {
-        .name = name, .pid = g_header->pid, .tid = hg_sys_tid(), .number = hg_event_number()};
+    struct hg_log_entry entry = {.name = name,
+                                 .pid = hg_lifecycle_identity()->pid,
+                                 .tid = hg_sys_tid(),
+                                 .number = hg_event_number()};
     char *end = hg_log_entry_write(g_writer.front + g_writer.front_to, &entry);
     g_writer.front_to = (uint32_t)(end - g_writer.front);
 }
@@ -251,7 +253,7 @@ static bool has_room(struct hg_log_writing *writing) {
 void hg_log_writer_header(struct hg_log_writing *writing) {
     static char directory[HG_PATH_BYTES];
     if (!has_room(writing)) return;
-    put_number("# PID ", g_header->pid);
+    put_number("# PID ", hg_lifecycle_identity()->pid);
     put_path("# EXE ", hg_lifecycle_identity()->executable);
     if (hg_sys_getcwd(directory, sizeof directory) > 0) put_path("# CWD ", directory);
     put_maps();
@@ -261,7 +263,7 @@ void hg_log_writer_header(struct hg_log_writing *writing) {
 
 void hg_log_writer_maps(struct hg_log_writing *writing) {
     if (!has_room(writing)) return;
-    put_number("# PID ", g_header->pid);
+    put_number("# PID ", hg_lifecycle_identity()->pid);
     put_maps();
     write_front(writing);
 }

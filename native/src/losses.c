@@ -1,5 +1,6 @@
 #include "losses.h"
 
+#include "mode.h"
 #include "recording.h"
 #include "thread.h"
 

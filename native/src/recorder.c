@@ -1,6 +1,7 @@
 #include "recorder.h"
 
 #include "clock.h"
+#include "damage.h"
 #include "locate.h"
 #include "mode.h"
 #include "modules.h"
@@ -13,6 +14,7 @@
 
 HG_INLINE uint64_t event_time(struct hg_thread *thread) {
     uint64_t birth = thread->clock.birth;
+    if (HG_UNLIKELY(!hg_clock_serves(&thread->clock))) hg_damage_check();
     uint64_t now = hg_clock_event(&thread->clock, &thread->record->losses[HG_LOSS_CLOCK]);
     if (thread->clock.birth != birth) hg_store(&thread->last.line, NULL);
     return now;

@@ -29,6 +29,19 @@
  * takes what is used, in such pieces: a dump of the whole mapping would take seconds, all of it holes. */
 #define DUMP_PIECE (UINT64_C(1) << 20)
 #define STEPS_AFTER_CUT 16u
+#define MAX_BLOCKS 1024u /* of the directory: enough for extents of one step each */
+#define ENTRIES(bytes) (((bytes) - sizeof(struct hg_directory)) / sizeof(struct hg_extent))
+#define FIRST_ENTRIES ENTRIES(START_BYTES - HG_PAGE)
+#define BLOCK_ENTRIES ENTRIES(HG_STEP)
+
+/* What is mapped, in a page that a forked child finds zeroed: there something else may lie at that place. */
+static union {
+    struct {
+        uintptr_t start;
+        uint64_t size;
+    } range;
+    uint8_t page[HG_PAGE];
+} g_mapped __attribute__((aligned(HG_PAGE)));
 
 static struct {
     /* Steps used (low half) and steps there are (high half) in one word, so that a cut at exit
@@ -42,8 +55,12 @@ static struct {
     uint64_t measure_at; /* bytes reserved at which our other memory is asked for */
     bool full;           /* a reservation failed: none is tried again */
     bool up_front;       /* everything is reserved already */
+    bool is_let_go;      /* the file is not ours any more */
     uint64_t device, inode;
-    struct hg_directory *directory; /* the block being filled */
+    struct hg_directory *blocks[MAX_BLOCKS]; /* of the directory, in their order */
+    uint64_t listed;                         /* entries of the directory handed out */
+    uint32_t module_count;
+    uint64_t strings_used;
     struct hg_table modules;
     struct hg_table strings; /* of single bytes */
 } g_file;
@@ -110,9 +127,11 @@ static int reserve_start(int fd, struct hg_header *header, uint64_t *capacity) {
     return hg_sys_allocate_fd(fd, *capacity);
 }
 
-static void start_directory(struct hg_directory *block, uint64_t size) {
-    block->capacity = (size - sizeof *block) / sizeof(struct hg_extent);
-    hg_store_release(&g_file.directory, block);
+static void start_directory(struct hg_directory *first) {
+    __builtin_memset(g_file.blocks, 0, sizeof g_file.blocks);
+    g_file.listed = 0;
+    first->capacity = FIRST_ENTRIES;
+    hg_store_release(&g_file.blocks[0], first);
 }
 
 /* Let a core dump take the file along until `end`. */
@@ -131,7 +150,18 @@ static void start_dumping(uint64_t capacity) {
     dump_until(HG_STEP);
 }
 
+static void note_mapped(uint64_t size) {
+    hg_store(&g_mapped.range.size, size);
+    hg_store_release(&g_mapped.range.start, (uintptr_t)g_header);
+}
+
+bool hg_recording_holds(uintptr_t address) {
+    uintptr_t start = hg_load_acquire(&g_mapped.range.start);
+    return start && address - start < hg_load(&g_mapped.range.size);
+}
+
 static bool start_header(uint64_t capacity) {
+    if (hg_sys_wipe_on_fork(&g_mapped, sizeof g_mapped) >= 0) note_mapped(capacity);
     g_file.limit = capacity / HG_STEP;
     g_file.space = first_size(capacity) / HG_STEP << 32 | 1;
     start_dumping(capacity);
@@ -142,8 +172,9 @@ static bool start_header(uint64_t capacity) {
     g_header->file_reserved_bytes = g_file.up_front ? capacity : START_BYTES;
     g_header->directory = HG_PAGE;
     if (g_file.up_front) g_header->flags |= HG_FLAG_NO_POPULATE;
-    start_directory((struct hg_directory *)((uint8_t *)g_header + HG_PAGE), START_BYTES - HG_PAGE);
-    g_header->strings_used = 1; /* offset 0 is the empty string */
+    start_directory((struct hg_directory *)((uint8_t *)g_header + HG_PAGE));
+    g_file.module_count = 0;
+    g_header->strings_used = g_file.strings_used = 1; /* offset 0 is the empty string */
     hg_tables_start();
     return hg_table_start(&g_file.modules, HG_KIND_MODULES, 0, sizeof(struct hg_module),
                           HG_MODULES) &&
@@ -165,6 +196,7 @@ static bool is_ours(int fd) {
 
 static void start_file(const char *path) {
     g_file.space = 0, g_file.full = false, g_file.up_front = false, g_file.resizing = 0;
+    g_file.is_let_go = false;
     g_file.path = path;
 }
 
@@ -208,12 +240,6 @@ void hg_recording_abandon(void) {
 
 uint64_t hg_recording_most(uint64_t bytes) { return hg_load(&g_file.limit) * HG_STEP / bytes; }
 
-/* Raise header.used; threads may arrive in any order. */
-static void publish_used(uint64_t used) {
-    uint64_t seen = hg_load(&g_header->used);
-    while (seen < used && !hg_swap(&g_header->used, &seen, used)) continue;
-}
-
 /* One thread at a time changes the file's size. Nobody waits for long. */
 static bool try_resizing(void) {
     for (uint32_t i = 0; i < WAIT_FOR_GROWTH; i++) {
@@ -223,12 +249,18 @@ static bool try_resizing(void) {
     return false;
 }
 
-static int open_again(void) {
-    if (!g_file.path) return IN_MEMORY;
+int hg_recording_open(void) {
+    if (!g_file.path) return -2; /* ENOENT: there is none */
     int fd = hg_sys_open(g_file.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
     if (fd < 0 || is_ours(fd)) return fd;
     hg_sys_close(fd);
     return -2; /* ENOENT: another file has its name now */
+}
+
+static int open_again(void) { return g_file.path ? hg_recording_open() : IN_MEMORY; }
+
+static void close_again(int fd) {
+    if (fd != IN_MEMORY) hg_sys_close(fd);
 }
 
 static void publish_size(uint64_t size) {
@@ -236,8 +268,9 @@ static void publish_size(uint64_t size) {
     if (g_file.up_front) hg_store(&g_header->file_reserved_bytes, size);
 }
 
-static void close_again(int fd) {
-    if (fd != IN_MEMORY) hg_sys_close(fd);
+static bool is_shorter(int fd, uint64_t bytes) {
+    struct stat file;
+    return hg_sys_stat_fd(fd, &file) < 0 || (uint64_t)file.st_size < bytes;
 }
 
 /* Only ever called by the thread that is resizing, so the file never shrinks meanwhile. */
@@ -246,7 +279,9 @@ static bool grow_to(uint64_t wanted) {
     if (largest_size() < wanted * HG_STEP) return false;
     int fd = open_again();
     if (fd < 0) return false;
-    bool grown = lengthen(fd, wanted * HG_STEP) >= 0;
+    /* Someone may have cut it short: made longer again it would look whole. */
+    bool is_cut = fd != IN_MEMORY && is_shorter(fd, (seen >> 32) * HG_STEP);
+    bool grown = !is_cut && lengthen(fd, wanted * HG_STEP) >= 0;
     close_again(fd);
     while (grown && !hg_swap(&g_file.space, &seen, wanted << 32 | (uint32_t)seen)) continue;
     if (grown) publish_size(wanted * HG_STEP);
@@ -265,7 +300,8 @@ static bool grow_locked(uint64_t steps) {
 enum growth { GROWN, BUSY, CANNOT };
 
 static enum growth grow(uint64_t steps) {
-    if (hg_load(&g_header->ladder) != HG_LADDER_RECORDING) return CANNOT;
+    bool may_grow = !hg_load(&g_file.is_let_go);
+    if (!may_grow || hg_load(&g_header->ladder) != HG_LADDER_RECORDING) return CANNOT;
     uint64_t signals = hg_sys_block_signals();
     enum growth growth = BUSY;
     if (try_resizing()) {
@@ -285,6 +321,7 @@ static enum hg_reason why_full(uint64_t steps) {
 /* Take `steps` steps that start at a multiple of `alignment` steps, a power of two. */
 static enum growth take_aligned(uint64_t steps, uint64_t alignment, uint64_t *offset) {
     uint64_t seen = hg_load(&g_file.space), skipped;
+    if (hg_load(&g_file.is_let_go)) return CANNOT;
     do {
         while (skipped = -(uint64_t)(uint32_t)seen & (alignment - 1),
                (uint32_t)seen + skipped + steps > seen >> 32) {
@@ -294,7 +331,7 @@ static enum growth take_aligned(uint64_t steps, uint64_t alignment, uint64_t *of
         }
         *offset = ((uint32_t)seen + skipped) * HG_STEP;
     } while (!hg_swap(&g_file.space, &seen, seen + skipped + steps));
-    publish_used(*offset + steps * HG_STEP);
+    hg_raise(&g_header->used, *offset + steps * HG_STEP);
     dump_until(*offset + steps * HG_STEP);
     return GROWN;
 }
@@ -307,34 +344,49 @@ static void *take_steps(uint64_t steps, uint64_t *offset) {
     return growth == GROWN ? (uint8_t *)g_header + *offset : NULL;
 }
 
-/* Link a new directory block behind the full one `block`; some thread's wins. */
-static bool add_directory(struct hg_directory *block) {
-    uint64_t next = hg_load_acquire(&block->next), offset = 0;
-    if (!next) {
-        struct hg_directory *made = take_steps(1, &offset);
-        if (!made || !hg_recording_reserve(made, HG_STEP)) return false;
-        made->capacity = (HG_STEP - sizeof *made) / sizeof(struct hg_extent);
-        if (hg_swap(&block->next, &next, offset)) next = offset;
-    }
-    hg_swap(&g_file.directory, &block, (struct hg_directory *)((uint8_t *)g_header + next));
-    return true;
+/* Where entries of the directory stand, by its blocks as we know them: what the file says of them may be anything by
+ * now. */
+static uint32_t block_of(uint64_t entry) {
+    return entry < FIRST_ENTRIES ? 0 : 1 + (uint32_t)((entry - FIRST_ENTRIES) / BLOCK_ENTRIES);
+}
+
+static uint64_t place_in_block(uint64_t entry) {
+    return entry < FIRST_ENTRIES ? entry : (entry - FIRST_ENTRIES) % BLOCK_ENTRIES;
+}
+
+static struct hg_directory *block_at(uint32_t number);
+
+/* Link a new directory block behind the one before; some thread's wins. */
+static struct hg_directory *add_block(uint32_t number) {
+    uint64_t offset;
+    struct hg_directory *before = block_at(number - 1), *none = NULL;
+    struct hg_directory *made = before ? take_steps(1, &offset) : NULL;
+    if (!made || !hg_recording_reserve(made, HG_STEP)) return NULL;
+    made->capacity = BLOCK_ENTRIES;
+    if (!hg_swap(&g_file.blocks[number], &none, made)) return none;
+    hg_store_release(&before->next, offset);
+    return made;
+}
+
+/* NULL: there is no room for it. */
+static struct hg_directory *block_at(uint32_t number) {
+    struct hg_directory *block =
+        number < MAX_BLOCKS ? hg_load_acquire(&g_file.blocks[number]) : NULL;
+    return block || number >= MAX_BLOCKS ? block : add_block(number);
 }
 
 static bool list_extent(enum hg_kind kind, const struct hg_extent *extent) {
-    for (;;) {
-        struct hg_directory *block = hg_load_acquire(&g_file.directory);
-        uint64_t slot = hg_add_shared(&block->count, 1);
-        if (slot < block->capacity) {
-            struct hg_extent *entry = &block->entries[slot];
-            hg_store(&entry->owner, extent->owner);
-            hg_store(&entry->offset, extent->offset);
-            hg_store(&entry->length, extent->length);
-            hg_store(&entry->first, extent->first);
-            hg_store_release(&entry->kind, kind);
-            return true;
-        }
-        if (!add_directory(block)) return false;
-    }
+    uint64_t number = hg_add_shared(&g_file.listed, 1);
+    struct hg_directory *block = block_at(block_of(number));
+    if (!block) return false;
+    struct hg_extent *entry = &block->entries[place_in_block(number)];
+    hg_store(&entry->owner, extent->owner);
+    hg_store(&entry->offset, extent->offset);
+    hg_store(&entry->length, extent->length);
+    hg_store(&entry->first, extent->first);
+    hg_store_release(&entry->kind, kind);
+    hg_raise(&block->count, place_in_block(number) + 1);
+    return true;
 }
 
 void *hg_recording_extent(enum hg_kind kind, uint32_t owner, uint64_t first, uint64_t length) {
@@ -372,7 +424,16 @@ bool hg_recording_lets(uint64_t bytes) {
     return is_let;
 }
 
-enum reserving { RESERVED, REFUSED, OVER_BUDGET, DISK_FULL, NO_MEMORY, CONFINED };
+enum reserving { RESERVED, REFUSED, OVER_BUDGET, DISK_FULL, NO_MEMORY, CONFINED, CUT_SHORT };
+
+/* Whether the file ends before so many bytes: what a full disk says of a page is said of those beyond the end, too. */
+static bool ends_before(uint64_t bytes) {
+    int fd = hg_recording_open();
+    if (fd < 0) return false;
+    bool ends = is_shorter(fd, bytes);
+    hg_sys_close(fd);
+    return ends;
+}
 
 static enum reserving try_reserving(void *memory, size_t size) {
     if (hg_load(&g_file.full)) return REFUSED;
@@ -387,7 +448,8 @@ static enum reserving try_reserving(void *memory, size_t size) {
     hg_add_shared(&g_header->file_reserved_bytes, -(uint64_t)length);
     if (!within) return OVER_BUDGET;
     if (error == -1 /* EPERM */) return CONFINED;
-    return g_file.path ? DISK_FULL : NO_MEMORY;
+    if (!g_file.path) return NO_MEMORY;
+    return ends_before(start + length - (uintptr_t)g_header) ? CUT_SHORT : DISK_FULL;
 }
 
 void *hg_recording_take_huge(void) {
@@ -400,17 +462,14 @@ void *hg_recording_take_huge(void) {
 
 void hg_recording_drop(const void *extent) {
     uint64_t offset = (uint64_t)((const uint8_t *)extent - (const uint8_t *)g_header);
-    uint64_t next = g_header->directory;
-    while (next) {
-        struct hg_directory *block = (struct hg_directory *)((uint8_t *)g_header + next);
-        uint64_t count = hg_load(&block->count);
-        for (uint64_t i = 0; i < count && i < block->capacity; i++) {
-            struct hg_extent *entry = &block->entries[i];
-            if (hg_load_acquire(&entry->kind) && entry->offset == offset) {
-                hg_store(&entry->kind, HG_KIND_NONE);
-            }
-        }
-        next = hg_load_acquire(&block->next);
+    for (uint64_t i = 0, count = hg_load(&g_file.listed); i < count; i++) {
+        uint32_t number = block_of(i);
+        struct hg_directory *block =
+            number < MAX_BLOCKS ? hg_load_acquire(&g_file.blocks[number]) : NULL;
+        if (!block) return;
+        struct hg_extent *entry = &block->entries[place_in_block(i)];
+        if (hg_load_acquire(&entry->kind) && entry->offset == offset)
+            hg_store(&entry->kind, HG_KIND_NONE);
     }
 }
 
@@ -418,7 +477,8 @@ bool hg_recording_reserve(void *memory, size_t size) {
     static const enum hg_reason reasons[] = {[OVER_BUDGET] = HG_REASON_BUDGET,
                                              [DISK_FULL] = HG_REASON_DISK_FULL,
                                              [NO_MEMORY] = HG_REASON_NO_MEMORY,
-                                             [CONFINED] = HG_REASON_CANNOT_GROW};
+                                             [CONFINED] = HG_REASON_CANNOT_GROW,
+                                             [CUT_SHORT] = HG_REASON_FILE_LOST};
     enum reserving result = try_reserving(memory, size);
     if (result == RESERVED) return true;
     if (result == REFUSED) return false;
@@ -442,12 +502,13 @@ uint32_t hg_recording_add_string(const char *text) {
     while (text[length]) length++;
     if (!length || length >= HG_STEP) return 0;
     /* Whole in one extent, so that a reader needs no seams. */
-    uint64_t seen = hg_load(&g_header->strings_used), offset;
+    uint64_t seen = hg_load(&g_file.strings_used), offset;
     do {
         offset = seen;
         if (offset / HG_STEP != (offset + length) / HG_STEP)
             offset = (offset / HG_STEP + 1) * HG_STEP;
-    } while (!hg_swap(&g_header->strings_used, &seen, offset + length + 1));
+    } while (!hg_swap(&g_file.strings_used, &seen, offset + length + 1));
+    hg_raise(&g_header->strings_used, offset + length + 1);
     char *at = NULL;
     for (size_t i = 0; i <= length; i++) {
         at = hg_table_slot(&g_file.strings, (uint32_t)(offset + i));
@@ -458,7 +519,8 @@ uint32_t hg_recording_add_string(const char *text) {
 }
 
 uint32_t hg_recording_add_module(const struct hg_module *module, const char *path) {
-    uint32_t index = hg_add_shared(&g_header->modules, 1);
+    uint32_t index = hg_add_shared(&g_file.module_count, 1);
+    hg_raise(&g_header->modules, index + 1);
     struct hg_module *slot = hg_table_slot(&g_file.modules, index);
     if (!slot) return UINT32_MAX;
     struct hg_module record = *module;
@@ -480,9 +542,18 @@ const struct hg_module *hg_recording_module(uint32_t index) {
     return slot && hg_load_acquire(&slot->start) ? slot : NULL;
 }
 
+uint32_t hg_recording_modules(void) {
+    uint32_t count = hg_load_acquire(&g_file.module_count);
+    return count < HG_MODULES ? count : HG_MODULES;
+}
+
+/* A string ends in the extent that it begins in, or it is none. */
 const char *hg_recording_string(uint32_t offset) {
     const char *text = offset ? hg_table_find(&g_file.strings, offset) : NULL;
-    return text ? text : "";
+    for (uint32_t i = 0; text && i < HG_STEP - offset % HG_STEP; i++) {
+        if (!text[i]) return text;
+    }
+    return "";
 }
 
 /* To so many steps, or as few as can be. No extent can be taken beyond the cut: it is in the word that they
@@ -508,6 +579,7 @@ static void cut_locked(uint64_t steps) {
 }
 
 void hg_recording_cut(void) {
+    if (hg_load(&g_file.is_let_go)) return;
     uint64_t signals = hg_sys_block_signals();
     if (try_resizing()) {
         cut_locked(0);
@@ -517,6 +589,7 @@ void hg_recording_cut(void) {
 }
 
 void hg_recording_uncut(void) {
+    if (hg_load(&g_file.is_let_go)) return;
     uint64_t signals = hg_sys_block_signals();
     if (try_resizing()) {
         uint64_t limit = hg_load(&g_file.limit), wanted = first_size(limit * HG_STEP) / HG_STEP;
@@ -533,11 +606,12 @@ static void shrink_locked(uint64_t steps) {
     if (steps < size) steps = size;
     if (steps >= before) return;
     hg_store(&g_file.limit, steps);
+    note_mapped(steps * HG_STEP);
     hg_sys_unmap((uint8_t *)g_header + steps * HG_STEP, (before - steps) * HG_STEP);
 }
 
 void hg_recording_shrink(uint64_t limit) {
-    if (g_file.up_front) return;
+    if (g_file.up_front || hg_load(&g_file.is_let_go)) return;
     uint64_t signals = hg_sys_block_signals();
     if (try_resizing()) {
         uint64_t ours = hg_load(&g_file.limit) * HG_STEP;
@@ -551,10 +625,23 @@ void hg_recording_leave_to_child(bool is_left) {
     hg_sys_leave_file_to_child(g_header, hg_load(&g_file.limit) * HG_STEP, is_left);
 }
 
+bool hg_recording_is_whole(void) {
+    return !ends_before((hg_load(&g_file.space) >> 32) * HG_STEP);
+}
+
+/* Beyond what is used nothing is ever handed out again. */
+bool hg_recording_let_go(void) {
+    hg_store(&g_file.full, true);
+    hg_store(&g_file.is_let_go, true);
+    uint64_t used = (uint32_t)hg_load(&g_file.space) * (uint64_t)HG_STEP;
+    return hg_sys_map_over(g_header, used);
+}
+
 void hg_recording_part(void) {
     if (!g_file.path) return; /* a child gets a copy of memory as it is */
-    int fd = open_again();
+    int fd = hg_load(&g_file.is_let_go) ? -1 : hg_recording_open();
     if (fd < 0) return;
+    note_mapped(hg_load(&g_file.limit) * HG_STEP);
     hg_sys_copy_of_file(fd, g_header, (hg_load(&g_file.space) >> 32) * HG_STEP);
     hg_sys_close(fd);
 }

@@ -49,7 +49,9 @@ bool hg_recording_lets(uint64_t bytes);
 uint32_t hg_recording_add_string(const char *text); /* offset; 0 when empty or no room */
 uint32_t hg_recording_add_module(const struct hg_module *module, const char *path);
 void hg_recording_retire_module(uint32_t index, uint32_t node_end);
-/* The module at `index`, up to header.modules; NULL when it is not visible. */
+/* How many there are: indices up to that may be asked for. */
+uint32_t hg_recording_modules(void);
+/* The module at `index`; NULL when it is not visible. */
 const struct hg_module *hg_recording_module(uint32_t index);
 const char *hg_recording_string(uint32_t offset);
 
@@ -61,6 +63,19 @@ void hg_recording_cut(void);
 void hg_recording_uncut(void);
 /* The program limits what it may map to so many bytes: keep to a small part of what that leaves, from now on. */
 void hg_recording_shrink(uint64_t limit);
+
+/* The file again, by its name, to read and write; negative when another has that name by now. */
+int hg_recording_open(void);
+
+/* Whether this process has `address` mapped of it. A forked child has nothing of its parent's. */
+bool hg_recording_holds(uintptr_t address);
+
+/* Whether the file is at least as long as it was made, as far as can be told. */
+bool hg_recording_is_whole(void);
+
+/* The file is not ours any more: memory of no file, all zero, takes the place of what is used of the mapping, and
+ * nothing here touches the file again. False: the kernel refuses. Signal-safe; more than once is as good as once. */
+bool hg_recording_let_go(void);
 
 /* Whether a forked child has the recording mapped, for once; and there: let it be a copy. */
 void hg_recording_leave_to_child(bool is_left);

@@ -4,6 +4,7 @@
 
 #include "census.h"
 #include "clock.h"
+#include "damage.h"
 #include "lifecycle.h"
 #include "losses.h"
 #include "naming.h"
@@ -82,12 +83,24 @@ static void print_time(struct hg_printer *out, uint64_t seconds) {
     hg_print_text(out, " UTC");
 }
 
-static void print_head(struct hg_printer *out, const struct hg_point *totals) {
+static void print_heading(struct hg_printer *out) {
     hg_print_text(out, ">>>>>>>>>>>>> ");
     print_time(out, hg_clock_read(CLOCK_REALTIME_COARSE) / 1000000000u);
     hg_print_text(out, " pid ");
-    hg_print_decimal(out, g_header->pid);
+    hg_print_decimal(out, hg_lifecycle_identity()->pid);
     hg_print_text(out, " <<<<<<<<<<<<<\n");
+}
+
+/* Of what there was nothing is known any more. */
+static void print_end(struct hg_printer *out) {
+    print_heading(out);
+    hg_print_text(out, "(recording has ended: ");
+    hg_print_text(out, hg_damage_why());
+    hg_print_text(out, ")\n\n");
+}
+
+static void print_head(struct hg_printer *out, const struct hg_point *totals) {
+    print_heading(out);
     print_grouped(out, totals->allocations, 0);
     hg_print_text(out, " overall allocations since start\n");
     print_grouped(out, totals->live_blocks, 0);
@@ -182,6 +195,10 @@ static void print_report(struct hg_printer *out) {
     struct hg_point totals = hg_timeline_totals(now);
     struct hg_census census;
     hg_census_take(&census, now);
+    if (hg_damage_has_ended()) {
+        print_end(out);
+        return;
+    }
     print_head(out, &totals);
     print_caveats(out, &census);
     bool is_exact = !census.has_samples;

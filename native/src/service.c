@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include "clock.h"
+#include "damage.h"
 #include "rights.h"
 #include "say.h"
 #include "sys.h"
@@ -44,6 +45,8 @@ static struct {
     uint32_t ending; /* the tid of one that was told to end */
     uint8_t *top, *block;
 } g_service;
+
+bool hg_service_is_me(void) { return hg_load(&g_service.tid) == hg_sys_tid(); }
 
 uint64_t hg_service_now(void) { return hg_clock_precise(); }
 
@@ -148,6 +151,8 @@ static void wait_for_events(void) {
 /* Returns what it ends with: the last thread's status is the process's. */
 static int serve(void) {
     hg_sys_close_all();
+    /* The file may be cut short: see bus.h. */
+    hg_sys_restore_signals(~(UINT64_C(1) << (SIGBUS - 1)));
     hg_sys_set_thread_name("heapglass");
     if (!hg_rights_start() || !hg_rights_follow()) return hg_rights_status();
     g_polled[0] = (struct pollfd){.fd = hg_sys_signal_descriptor(WAKE_SIGNAL), .events = POLLIN};
@@ -156,6 +161,7 @@ static int serve(void) {
         wait_for_events();
         if (!hg_rights_follow()) return hg_rights_status();
         if (must_end()) break;
+        if (hg_load(&g_header)) hg_damage_check();
         run_jobs(hg_service_now());
     }
     close_jobs();

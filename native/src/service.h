@@ -46,6 +46,9 @@ void hg_service_start(struct hg_job *const *jobs);
 bool hg_service_pause(void);
 bool hg_service_resume(void);
 
+/* Whether the calling thread is it. */
+bool hg_service_is_me(void);
+
 /* hg_clock_precise(). */
 uint64_t hg_service_now(void);
 

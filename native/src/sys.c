@@ -123,6 +123,15 @@ void hg_sys_copy_of_file(int fd, void *file, uint64_t size) {
                MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED, fd, 0);
 }
 
+/* Shared: private memory that may be written counts as the program's data, which it may have limited. */
+bool hg_sys_map_over(void *memory, size_t size) {
+    long p = hg_syscall(SYS_mmap, (long)memory, (long)size, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    if (is_error(p)) return false;
+    CALL3(SYS_madvise, memory, size, MADV_DONTFORK);
+    return true;
+}
+
 bool hg_sys_let_write(uintptr_t start, size_t size, bool is_let) {
     return CALL3(SYS_mprotect, start, size, is_let ? PROT_READ | PROT_WRITE : PROT_READ) >= 0;
 }
@@ -387,6 +396,16 @@ uint64_t hg_sys_block_signals(void) {
 
 void hg_sys_restore_signals(uint64_t mask) {
     CALL4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof mask);
+}
+
+int hg_sys_action(int signal, const struct hg_action *to, struct hg_action *before) {
+    return (int)CALL4(SYS_rt_sigaction, signal, to, before, sizeof to->mask);
+}
+
+int hg_sys_send_again(int signal, const void *info, bool to_process) {
+    uint32_t pid = hg_sys_pid();
+    if (to_process) return (int)CALL3(SYS_rt_sigqueueinfo, pid, signal, info);
+    return (int)CALL4(SYS_rt_tgsigqueueinfo, pid, hg_sys_tid(), signal, info);
 }
 
 bool hg_sys_is_pending(int signal) {

@@ -18,6 +18,8 @@ void hg_sys_leave_to_child(bool is_left, const void *but_for);
 void hg_sys_leave_file_to_child(void *file, uint64_t size, bool is_left);
 /* Where the file is mapped, a copy that nobody else sees; if it can be had. */
 void hg_sys_copy_of_file(int fd, void *file, uint64_t size);
+/* In place of what is mapped there: zeroed memory of no file, that a forked child does not inherit. */
+bool hg_sys_map_over(void *memory, size_t size);
 void hg_sys_unmap(void *memory, size_t size);
 /* Whether the library's own read-only data may be written to. False: it stays as it is. */
 bool hg_sys_let_write(uintptr_t start, size_t size, bool is_let);
@@ -95,6 +97,17 @@ void hg_sys_exit(int status);
  * jumps out of it; returns what to restore. */
 uint64_t hg_sys_block_signals(void);
 void hg_sys_restore_signals(uint64_t mask);
+
+/* What the kernel does on a signal, as it has it. */
+struct hg_action {
+    uintptr_t handler;
+    uint64_t flags;
+    uintptr_t restorer;
+    uint64_t mask;
+};
+int hg_sys_action(int signal, const struct hg_action *to, struct hg_action *before);
+/* A signal that came, once more, as it was: to the calling thread, or to the process. (`info`: a siginfo_t.) */
+int hg_sys_send_again(int signal, const void *info, bool to_process);
 
 /* Whether a signal that is held back waits to be delivered; take it away if so. */
 bool hg_sys_is_pending(int signal);

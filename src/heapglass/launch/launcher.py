@@ -86,26 +86,38 @@ def _record(
     ending = process.wait(meanwhile=_prepare_closing)
     directory = naming.expand(os.path.dirname(template), process.pid, program.name) or ""
     made = Session(int(session, 16), template, directory, temporary, started)
-    recorded = _close(made, process.pid, ending, tell)
+    wanted = naming.expand(template, process.pid, program.name) or ""
+    recorded = _close(made, process.pid, ending, wanted, tell)
     if pack is not None:
         pack(recorded, tell)
     return ending.exit_code
 
 
-def _close(session: Session, pid: int, ending: Ending, tell: Tell) -> list[Glance]:
-    """Close the recordings, and tell of them."""
+def _close(session: Session, pid: int, ending: Ending, wanted: str, tell: Tell) -> list[Glance]:
+    """Close the recordings, and tell of them. `wanted`: the name of the program's."""
+    glances: list[Glance] = []
+    told: list[str] = []
     if session.candidates():
         closing, report = _prepare_closing()
-        glances: list[Glance]
         glances, troubles = closing.close_recordings(session, pid, ending)
-        if glances or troubles:
-            lines = report.closing_lines(glances, pid, session, _working_directory())
-            for line in (*lines, *troubles):
-                tell(line)
-            return glances
+        if glances:
+            told = list(report.closing_lines(glances, pid, session, _working_directory()))
+        told += troubles
+    if session.is_lost(wanted, [g.path for g in glances]):
+        told.append(_lost_line(wanted))
     # Which of the two, the library alone knows: where it could not, it said so on stderr.
-    tell("nothing was recorded: no allocation was seen, or no recording could be made")
-    return []
+    told = told or ["nothing was recorded: no allocation was seen, or no recording could be made"]
+    for line in told:
+        tell(line)
+    return glances
+
+
+def _lost_line(path: str) -> str:
+    name = short_name(path, _working_directory())
+    return (
+        f"{name} is not the recording of this run any more: while the program ran, something else"
+        " was written over it, or it was cut short; leave it alone until the program has ended"
+    )
 
 
 def _prepare_closing() -> tuple[ModuleType, ModuleType]:

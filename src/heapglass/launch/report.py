@@ -42,6 +42,8 @@ REASON_WORDS = {
     "no_memory": "the kernel refused memory",
     "internal": "a check inside the recorder failed",
     "cannot_grow": "the file was out of reach, or the program's sandbox let it grow no more",
+    "file_lost": "its file was cut short, or its disk failed",
+    "file_overwritten": "something else was written over its file",
 }
 
 _LEFT = {  # when what is left was live, by how the process stands

@@ -4,7 +4,8 @@ not worth it when there are none."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterable, Iterator
 
 from heapglass.launch.naming import DEFAULT_NAME, could_be
 from heapglass.tuples import NamedTuple
@@ -30,6 +31,16 @@ class Session(NamedTuple):
         }
         number = self.number.to_bytes(8, "little")
         return {path for path in places if number in _first_page(path)}
+
+    def is_lost(self, path: str, recordings: Iterable[str]) -> bool:
+        """Whether `path`, where the program's recording was to be, is a file made in the run but
+        none of its `recordings`: someone wrote over it."""
+        try:
+            status = os.lstat(path)
+        except OSError:
+            return False
+        is_new = stat.S_ISREG(status.st_mode) and status.st_ctime >= self.started
+        return is_new and os.path.realpath(path) not in map(os.path.realpath, recordings)
 
     def is_elsewhere(self, path: str) -> bool:
         """Whether `path`, a candidate, is not where it was to be."""

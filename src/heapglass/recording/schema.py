@@ -29,7 +29,16 @@ LADDER_DROPPING = 1
 LADDER_OFF = 2
 LADDERS = ("recording", "dropping", "off")
 
-REASONS = ("none", "disk_full", "budget", "no_memory", "internal", "cannot_grow")
+REASONS = (
+    "none",
+    "disk_full",
+    "budget",
+    "no_memory",
+    "internal",
+    "cannot_grow",
+    "file_lost",
+    "file_overwritten",
+)
 
 LOSSES = (
     "reentrant",

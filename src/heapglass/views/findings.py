@@ -125,6 +125,8 @@ def _ladder_action(seen: Examined) -> str:
         "no_memory": "Raise the process's memory limit (ulimit -v, overcommit).",
         "cannot_grow": "Record to a path that the program can reach all its life (-o), such as"
         " outside a chroot; let its seccomp filter, if it has one, allow madvise.",
+        "file_lost": "Leave the file alone while the program runs, and see to its disk.",
+        "file_overwritten": "Leave the file alone while the program runs.",
     }.get(seen.losses.reason, "Please report this, with the recording.")
 
 
