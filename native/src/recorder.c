@@ -14,9 +14,11 @@
 
 HG_INLINE uint64_t event_time(struct hg_thread *thread) {
     uint64_t birth = thread->clock.birth;
-    if (HG_UNLIKELY(!hg_clock_serves(&thread->clock))) hg_damage_check();
     uint64_t now = hg_clock_event(&thread->clock, &thread->record->losses[HG_LOSS_CLOCK]);
-    if (thread->clock.birth != birth) hg_store(&thread->last.line, NULL);
+    if (HG_UNLIKELY(thread->clock.birth != birth)) {
+        hg_store(&thread->last.line, NULL);
+        hg_damage_check();
+    }
     return now;
 }
 
