@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fixture.h"
+#include "mode.h"
 #include "recording.h"
 #include "test.h"
 
@@ -77,7 +78,7 @@ static void all_stand_in_one_line(void) {
 
 static void samples_are_compared_with_samples(void) {
     struct hg_thread_record *record = begin_counts();
-    g_header->flags |= HG_FLAG_USABLE;
+    hg_store(&g_mode_is_light, true);
     record->stats[HG_STAT_WALKS] = 500;
     record->losses[HG_LOSS_LEDGER_FULL] = record->losses[HG_LOSS_STACK_DEPTH] = 4;
     CHECK_TEXT(told(), "");
