@@ -12,8 +12,8 @@
 enum { SITES = 64, BITS = 6, SOON = 8, MOST = 40000 };
 
 struct mixture {
-    unsigned count; /* blocks */
-    unsigned large; /* so many thousandths of them */
+    unsigned count;         /* blocks */
+    unsigned large;         /* so many thousandths of them */
     double low[2], high[2]; /* the logarithms of sizes: of the small ones, and of the large ones */
 };
 
@@ -39,7 +39,8 @@ static struct mixture mixture_of(const char *kind, unsigned site) {
         return of_sizes((unsigned)(between(mix(random), 5, 40) * 524288 / size), size);
     }
     if (!strcmp(kind, "spread")) return (struct mixture){3000, 0, {log(16)}, {log(65536)}};
-    double small = log(between(random, 16, 128)), large = between(mix(random), log(4096), log(32768));
+    double small = log(between(random, 16, 128)),
+           large = between(mix(random), log(4096), log(32768));
     struct mixture two = {4000 + random % 5000, 20, {small, large}, {small, large}};
     if (!strcmp(kind, "two")) return two;
     MUST(!strcmp(kind, "varied"));
