@@ -26,7 +26,8 @@ function makeHistogram(title, note, {unit, counts, errors}, format, inset) {
     rows.push(makeElement(
         "tr", {}, makeElement("th", {scope: "row"}, rangeText(bucket, unit, format, inset)),
         makeElement("td", {}, bar),
-        makeElement("td", {class: "n"}, estimateParts(formatCompact(counts[bucket]), margin).join("")),
+        makeElement(
+            "td", {class: "n"}, estimateParts(formatCompact(counts[bucket]), margin).join("")),
         makeElement(
             "td", {class: "n quiet"}, counts[bucket] ? formatShare(counts[bucket], whole) : "")));
   }

@@ -31,8 +31,8 @@ function formatSize(size) {
   return `${number} ${names[power]}`;
 }
 
-// The standard error of a value, with the unit that this is shown in; nothing where it is below what
-// rounding does anyway.
+// The standard error of a value, with the unit that this is shown in; nothing where it is below
+// what rounding does anyway.
 function formatMargin(value, error, isCount) {
   if (!isMargin(value, error)) return "";
   const [base, least, names] =
