@@ -12,6 +12,7 @@ from pathlib import Path
 import heapglass
 
 TIMEOUT_SECONDS = 120
+WIDTH = "100"  # else it would be that of the terminal that the tests are started from
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,8 @@ class Cli:
 
     def environment(self, changes: Mapping[str, str] | None = None) -> dict[str, str]:
         source = str(Path(heapglass.__file__).parent.parent)
-        return os.environ | {"PYTHONPATH": source, "PYTHONSAFEPATH": "1"} | dict(changes or {})
+        ours = {"PYTHONPATH": source, "PYTHONSAFEPATH": "1", "COLUMNS": WIDTH}
+        return os.environ | ours | dict(changes or {})
 
     def __call__(
         self,

@@ -16,6 +16,8 @@ from heapglass.analysis.order import SortKey
 from heapglass.analysis.plumbing import Plumbing
 from heapglass.units import Units, parse_size, parse_time
 
+_MOST_DIGITS = 9
+
 
 def add_wrapper_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -108,9 +110,15 @@ def moment_argument(text: str) -> Moment:
 def add_output_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON, see docs/json.md")
     parser.add_argument("--si", action="store_true", help="sizes in kB, MB instead of KiB, MiB")
+    parser.add_argument(
+        "--width",
+        type=width_argument,
+        metavar="N",
+        help="lay out for N columns, at least 60 (default: the terminal's; 100 without one)",
+    )
     color = parser.add_mutually_exclusive_group()
     color.add_argument("--color", action="store_true", help="colour even into a file or pipe")
-    color.add_argument("--no-color", action="store_true", help="no colour")
+    color.add_argument("--no-color", action="store_true", help="no colour, no escape sequence")
 
 
 def chosen_units(args: argparse.Namespace) -> Units:
@@ -130,6 +138,12 @@ def size_argument(text: str) -> int:
         return parse_size(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def width_argument(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS and int(text)):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of columns")
+    return int(text)
 
 
 def count_argument(text: str) -> int:

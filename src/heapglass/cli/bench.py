@@ -200,7 +200,7 @@ def _bench_program(args: argparse.Namespace, command: tuple[str, ...]) -> int:
 
 
 def _print_head(screen: Screen, title: str, rounds: int, modes: Sequence[Mode]) -> None:
-    if screen.width is not None:
+    if screen.is_cut:
         title = shorten(title, screen.width, screen.glyphs)
     names = [mode.name for mode in modes]
     turns = f"{', '.join(names[:-1])} and {names[-1]}"
@@ -222,7 +222,7 @@ def _print_measure(screen: Screen, table: MeasureTable) -> None:
 
 def _fits(screen: Screen, taken: int, texts: Sequence[str]) -> bool:
     """Whether a last column has room behind what is taken already."""
-    return screen.width is None or taken + 2 + max(map(len, texts)) <= screen.width
+    return taken + 2 + max(map(len, texts)) <= screen.width
 
 
 def _print_notes(screen: Screen, notes: Iterator[str]) -> None:

@@ -16,7 +16,7 @@ from heapglass.cli.arguments import (
     count_argument,
 )
 from heapglass.cli.located_rows import column_widths, locate_rows, pad_cells
-from heapglass.cli.output import PIPE_WIDTH, Screen, location_parts, open_screen, print_json
+from heapglass.cli.output import Screen, open_screen, print_json, print_location
 from heapglass.cli.scope import TimeScope, add_block_scope, open_blocks
 from heapglass.cli.source import add_debuginfod_option
 from heapglass.units import format_count
@@ -79,7 +79,7 @@ def print_classes(screen: Screen, view: ClassView) -> None:
     noun = f"current allocations{error}"
     screen.line(f"{format_count(view.blocks):>{width}}  {noun}, {size}")
     screen.line()
-    title, *bars = draw_classes(view, screen.width or PIPE_WIDTH, screen.units, screen.glyphs)
+    title, *bars = draw_classes(view, screen.width, screen.units, screen.glyphs)
     screen.line((title, "bold"))
     for bar in bars:
         screen.line(bar)
@@ -123,7 +123,7 @@ def _print_rows(screen: Screen, view: ClassView) -> None:
     by = None if is_site else GroupBy(view.group or "")
     for location, cells in zip(locate_rows(screen, view.rows, by, widths), rows, strict=True):
         plot, *numbers = pad_cells(cells, widths)
-        screen.line((plot, "green"), *numbers, *location_parts(location))
+        print_location(screen, [(plot, "green"), *numbers], location)
     if len(view.rows) < view.matched:
         shown = f"{format_count(len(view.rows))} of {format_count(view.matched)} rows"
         screen.line((f"{shown}; --limit 0 shows all", "dim"))

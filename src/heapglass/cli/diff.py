@@ -23,7 +23,7 @@ from heapglass.cli.arguments import (
     count_argument,
 )
 from heapglass.cli.located_rows import column_widths, locate_rows, pad_cells
-from heapglass.cli.output import Screen, location_parts, open_screen, print_json
+from heapglass.cli.output import Screen, open_screen, print_json, print_location
 from heapglass.cli.scope import open_moments
 from heapglass.cli.source import add_debuginfod_option
 from heapglass.cli.stack_lines import print_stack
@@ -57,6 +57,7 @@ _STYLES = {
 }
 _ROWS = 20
 _STACKS_SHOWN = 5
+_HANG = 6
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -104,7 +105,7 @@ def main(args: argparse.Namespace) -> int:
 def print_diff(screen: Screen, view: DiffView, *, has_stacks: bool) -> None:
     screen.caveats(view.caveats)
     for line in _headlines(screen, view):
-        screen.line(*line)
+        screen.line(*line, hang=_HANG)
     screen.line()
     if not view.rows:
         screen.line(("No changes to show.", "dim"))
@@ -222,6 +223,8 @@ def _print_rows(screen: Screen, view: DiffView, *, has_stacks: bool) -> None:
     for row, cells, location in zip(view.rows, rows, locations, strict=True):
         word, delta, *numbers = pad_cells(cells, widths)
         style = _STYLES[row.pair.change]
-        screen.line((word + delta, style), *numbers, *location_parts(location))
+        print_location(
+            screen, [(word + delta, style), *numbers], location, has_callers=not has_stacks
+        )
         if has_stacks:
             print_stack(screen, row.origin.stack, row.origin.responsible)

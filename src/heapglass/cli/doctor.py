@@ -80,7 +80,7 @@ def _recording(args: argparse.Namespace) -> tuple[Finding, ...]:
 def print_doctor(screen: Screen, view: DoctorView) -> None:
     screen.line((view.verdict, "bold"))
     command = command_text(view.process)
-    if screen.width is not None:
+    if screen.is_cut:
         command = shorten(command, screen.width, screen.glyphs)
     screen.line(command)
     screen.line(f"pid {view.process.pid}, {state_text(view.process)}, {view.recorder.mode}")
@@ -104,7 +104,7 @@ def _print_findings(screen: Screen, findings: Sequence[Finding]) -> None:
 def _print_stats(screen: Screen, view: DoctorView) -> None:
     screen.line()
     screen.line(("Where stacks came from", "bold"))
-    write = format_count if (screen.width or _WIDE) >= _WIDE else format_compact
+    write = format_count if screen.width >= _WIDE else format_compact
     labels = ["  " * (row.level + 1) + row.label for row in view.stats]
     counts = [write(row.count) for row in view.stats]
     width, count_width = max(map(len, labels)), max(map(len, counts))
@@ -122,12 +122,14 @@ def _stat_note(row: StatRow, view: DoctorView) -> str:
 
 
 def _print_threads(screen: Screen, view: DoctorView) -> None:
-    room = max(0, min(_NAME_WIDTH, (screen.width or _WIDE) - _THREAD_WIDTH))
+    room = max(0, min(_NAME_WIDTH, screen.width - _THREAD_WIDTH))
     title = f"{'Threads':<{room + 12}}{'EVENTS':>8}  RECALLED  FRAMES   RULES    LOST"
     screen.line()
     screen.line((title, "bold"))
     for row in view.threads[:_THREADS_SHOWN]:
-        name = shorten(printable(row.thread.name), room, screen.glyphs)
+        name = printable(row.thread.name)
+        if screen.is_cut:
+            name = shorten(name, room, screen.glyphs)
         start = f"  {row.thread.tid:>8}  {name:<{room}}"
         screen.line(start, _thread_numbers(row, has_recalled=view.recorder.mode == "exact"))
     more = len(view.threads) - _THREADS_SHOWN
@@ -153,7 +155,7 @@ def _print_tables(screen: Screen, view: DoctorView) -> None:
     used = format_size(view.recorder.memory_bytes, screen.units)
     screen.line()
     screen.line(("Memory of heapglass", "bold"), f"  {used}")
-    is_wide = (screen.width or _WIDE) >= _WIDE
+    is_wide = screen.width >= _WIDE
     more = f"{'ROOM':>12}{'EXTENTS':>9}" if is_wide else ""
     screen.line((f"  {'':<22}{'RECORDS':>12}{more}{'USED':>6}{'SIZE':>10}", "bold"))
     for table in sorted(view.workings.tables, key=lambda table: -table.stored_bytes):

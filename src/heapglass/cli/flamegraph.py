@@ -7,7 +7,7 @@ from zlib import crc32
 
 from heapglass.analysis.tree import ROOT, Direction
 from heapglass.cli.arguments import count_argument
-from heapglass.cli.output import PIPE_WIDTH, Part, Screen, open_screen, print_json
+from heapglass.cli.output import Part, Screen, open_screen, print_json
 from heapglass.cli.scope import open_scope
 from heapglass.cli.tree import amount_text
 from heapglass.cli.tree_arguments import add_tree_arguments, chosen_tree, watch_stacks
@@ -62,14 +62,14 @@ def main(args: argparse.Namespace) -> int:
 
 
 def print_flame(screen: Screen, view: TreeView, depth: int | None) -> None:
-    width = screen.width or PIPE_WIDTH
+    width = screen.width
     unseen = ("The errors of estimates have no width: 'heapglass tree' has them.",)
     screen.caveats((*view.caveats, *(unseen if view.error.error.any() else ())))
     if view.whole == 0:
         screen.line(("No calls to show.", "dim"))
         return
     flame = lay_flame(view, width, depth)
-    _print_head(screen, view, flame, width)
+    _print_head(screen, view, flame)
     for row in flame.rows:
         screen.drawing(*_row_parts(screen, view, row))
     _print_footer(screen, view, flame, width)
@@ -80,14 +80,14 @@ def _default_depth(screen: Screen) -> int | None:
     return None if screen.height is None else max(_LEAST_ROWS, screen.height - _FRAME_LINES)
 
 
-def _print_head(screen: Screen, view: TreeView, flame: Flame, width: int) -> None:
+def _print_head(screen: Screen, view: TreeView, flame: Flame) -> None:
     title = sort_title(view.sort, view.remainder)
     is_inward = view.tree.shape.direction is Direction.CALLEES
     way = "callers above what they call" if is_inward else "callers below what they call"
     whole = amount_text(screen, view, view.whole, float(view.error[ROOT]))
     screen.line((f"{title} {whole}", "bold"), (f"  {way}", "dim"))
     if flame.trunk:
-        before, last = chain_names(view.tree, flame.trunk, width, screen.glyphs)
+        before, last = chain_names(view.tree, flame.trunk, screen.room(0), screen.glyphs)
         screen.line((before + last, "dim"))
 
 

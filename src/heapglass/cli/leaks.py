@@ -23,7 +23,7 @@ from heapglass.cli.arguments import (
     time_argument,
 )
 from heapglass.cli.located_rows import column_widths, locate_rows, pad_cells
-from heapglass.cli.output import Screen, location_parts, open_screen, print_json
+from heapglass.cli.output import Screen, open_screen, print_json, print_location
 from heapglass.cli.scope import TimeScope, add_block_scope, open_blocks
 from heapglass.cli.source import add_debuginfod_option
 from heapglass.cli.stack_lines import print_stack
@@ -197,7 +197,9 @@ def _print_rows(screen: Screen, view: LeaksView, *, has_stacks: bool) -> None:
     locations = locate_rows(screen, view.rows, view.group, widths)
     for row, cells, location in zip(view.rows, rows, locations, strict=True):
         word, *numbers = pad_cells(cells, widths)
-        screen.line((word, _STYLES[row.certainty]), *numbers, *location_parts(location))
+        print_location(
+            screen, [(word, _STYLES[row.certainty]), *numbers], location, has_callers=not has_stacks
+        )
         if has_stacks:
             print_stack(screen, row.origin.stack, row.origin.responsible)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from heapglass.analysis.grouping import GroupBy, GroupKey
-from heapglass.cli.output import Screen
+from heapglass.cli.output import Screen, location_room
 from heapglass.views.locations import Location, locate_members, locate_sites
 from heapglass.views.rows import Origin
 
@@ -38,11 +38,9 @@ def locate_rows(
     screen: Screen, rows: Sequence[LocatedRow], group: GroupBy | None, widths: Sequence[int]
 ) -> tuple[Location, ...]:
     """Where the rows come from, in what their columns leave of the screen."""
-    room = None
-    if screen.width is not None:
-        taken = sum(widths) + len(GAP) * len(widths)
-        room = max(_LEAST_LOCATION, screen.width - taken)
+    taken = sum(widths) + len(GAP) * len(widths)
     if group is None:
+        room = location_room(screen, taken, _LEAST_LOCATION)
         return locate_sites([row.origin for row in rows], room, screen.glyphs)
     members = [(row.key or GroupKey(""), row.origin.responsible) for row in rows]
-    return locate_members(members, group, room, screen.glyphs)
+    return locate_members(members, group, screen.room(taken, _LEAST_LOCATION), screen.glyphs)

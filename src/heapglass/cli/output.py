@@ -1,7 +1,7 @@
 """The terminal, or whatever stands in for it: width, colour, glyphs, and JSON.
 
-On a terminal text is cut to its width; into a file or a pipe everything is written whole and
-without colour, unless COLUMNS or --color say otherwise.
+On a terminal text is cut to its width. Into a file or a pipe text is laid out for the same width,
+but nothing is cut: what does not fit goes on further lines, which hang below the first.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -24,10 +26,12 @@ from heapglass.cli.arguments import chosen_units
 from heapglass.text import printable
 from heapglass.units import Units
 from heapglass.views.glyphs import Glyphs, choose_glyphs
-from heapglass.views.locations import GAP, Location
+from heapglass.views.locations import GAP, Location, Room
 
 Part = str | tuple[str, str]  # a text, or a text and its style
-PIPE_WIDTH = 100  # where bars and columns end when nothing else does
+PIPE_WIDTH = 100  # where no terminal tells
+_HANG = 4  # further lines of what is too long for one
+_CALLERS_INDENT = 12
 _LEAST_WIDTH = 60  # below it the columns have no room, and the terminal may wrap
 _MOST_SIZE = 10_000  # of either side: what is drawn fits in memory
 _MOST_DIGITS = 20  # a longer number is none
@@ -37,8 +41,9 @@ _WARNINGS_SHOWN = 5
 @dataclass(frozen=True, slots=True)
 class Screen:
     console: Console
-    width: int | None  # None: lines may be as long as they like
+    width: int
     height: int | None  # None: there is no end
+    is_cut: bool  # texts are shortened to the width; else they go on below
     glyphs: Glyphs
     units: Units
 
@@ -46,8 +51,20 @@ class Screen:
     def has_color(self) -> bool:
         return self.console.color_system is not None and not self.console.no_color
 
-    def line(self, *parts: Part) -> None:
-        """One line, neither wrapped nor cut."""
+    def room(self, taken: int, least: int = 0) -> int | None:
+        """What is left of the width, at least `least`; None where nothing is cut."""
+        return max(least, self.width - taken) if self.is_cut else None
+
+    def line(self, *parts: Part, hang: int = _HANG) -> None:
+        """One line. Where nothing is cut, what does not fit goes on further lines, indented by
+        `hang`; else the caller has made it fit."""
+        if self.is_cut or len(_plain(parts).rstrip()) <= self.width:
+            self._print(parts)
+            return
+        for line in break_parts(parts, self.width, hang):
+            self._print(line)
+
+    def _print(self, parts: Sequence[Part]) -> None:
         if not self.console.is_terminal:
             self._write(_plain(parts).rstrip())
             return
@@ -68,22 +85,28 @@ class Screen:
 
     def sentences(self, sentences: Sequence[str], mark: str, style: str) -> None:
         """Each sentence behind a mark, wrapped to the screen."""
-        width = self.width or sys.maxsize
         for sentence in sentences:
             lines = textwrap.wrap(
-                printable(sentence), width, initial_indent=mark, subsequent_indent=" " * len(mark)
+                printable(sentence),
+                self.width,
+                initial_indent=mark,
+                subsequent_indent=" " * len(mark),
+                break_long_words=self.is_cut,
+                break_on_hyphens=self.is_cut,
             )
             for line in lines:
-                self.line((line, style))
+                self._print([(line, style)])
 
     def paragraph(self, text: str, head: Part, style: str) -> None:
         """The text behind a head, wrapped to the screen and aligned below its first line."""
         indent = len(head if isinstance(head, str) else head[0])
-        width = (self.width or sys.maxsize) - indent
-        first, *rest = textwrap.wrap(text, width, break_on_hyphens=False) or [""]
-        self.line(head, (first, style))
+        lines = textwrap.wrap(
+            text, self.width - indent, break_long_words=self.is_cut, break_on_hyphens=False
+        )
+        first, *rest = lines or [""]
+        self._print([head, (first, style)])
         for line in rest:
-            self.line(" " * indent, (line, style))
+            self._print([" " * indent, (line, style)])
 
     def caveats(self, caveats: Sequence[str]) -> None:
         """Losses and approximations, above everything else."""
@@ -106,47 +129,95 @@ def _plain(parts: Sequence[Part]) -> str:
     return "".join(part if isinstance(part, str) else part[0] for part in parts)
 
 
+def break_parts(parts: Sequence[Part], width: int, hang: int) -> Iterator[list[Part]]:
+    """Lines of at most `width`, further ones indented by `hang`. A part stays in one piece if a
+    line has room for it, a word in any case."""
+    line: list[Part] = []
+    column = 0
+    for part in parts:
+        text, style = (part, "") if isinstance(part, str) else part
+        room = width - min(column, hang)
+        fits = len(text.strip() if column > hang else text.rstrip()) <= room
+        for piece in [text] if fits else re.findall(r"\s*\S+", text):
+            if column > hang and piece.strip() and column + len(piece.rstrip()) > width:
+                yield line
+                line, column = [" " * hang], hang
+            shown = piece.lstrip() if column == hang and len(line) == 1 else piece
+            line.append((shown, style))
+            column += len(shown)
+    yield line
+
+
 def open_screen(args: argparse.Namespace) -> Screen:
     """The screen that standard output is, as the options and the environment will have it."""
     stream = _tolerant(sys.stdout)
     is_terminal = stream.isatty()
     width, height = screen_size(os.environ, is_terminal=is_terminal)
+    # An option is stronger than NO_COLOR.
+    is_plain = args.no_color or not is_terminal or os.environ.get("NO_COLOR", "") != ""
+    is_styled = args.color or not is_plain
     console = _PipedConsole(
         file=stream,
-        force_terminal=True if args.color else is_terminal,
-        # An option is stronger than NO_COLOR, which rich looks at when it is told nothing.
-        no_color=args.no_color if args.color or args.no_color else None,
+        force_terminal=is_styled,
+        no_color=False,
+        color_system="auto" if is_styled else None,
         highlight=False,
         markup=False,
         emoji=False,
     )
-    return Screen(console, width, height, choose_glyphs(stream.encoding), chosen_units(args))
+    if args.width is not None:
+        width = _bounded_width(args.width)
+    glyphs = choose_glyphs(stream.encoding)
+    return Screen(console, width, height, is_terminal, glyphs, chosen_units(args))
 
 
-def screen_size(
-    environment: Mapping[str, str], *, is_terminal: bool
-) -> tuple[int | None, int | None]:
-    """Columns and lines; None where there is no limit."""
+def screen_size(environment: Mapping[str, str], *, is_terminal: bool) -> tuple[int, int | None]:
+    """Columns, and lines where there is a limit to them."""
     if is_terminal:
         size = shutil.get_terminal_size()  # which looks at COLUMNS first, too
         return _bounded_width(size.columns), min(size.lines, _MOST_SIZE)
     columns = environment.get("COLUMNS", "")
     is_number = columns.isascii() and columns.isdigit() and len(columns) < _MOST_DIGITS
-    return (_bounded_width(int(columns)) if is_number and int(columns) else None), None
+    given = int(columns) if is_number else 0
+    return _bounded_width(given or terminal_width() or PIPE_WIDTH), None
+
+
+def terminal_width() -> int:
+    """Of the terminal that whoever reads our pipe most likely writes to; 0: there is none."""
+    for descriptor in (2, 0):
+        with suppress(OSError):
+            return os.get_terminal_size(descriptor).columns
+    with suppress(OSError), open("/dev/tty", "rb", buffering=0) as terminal:
+        return os.get_terminal_size(terminal.fileno()).columns
+    return 0
 
 
 def _bounded_width(columns: int) -> int:
     return min(max(_LEAST_WIDTH, columns), _MOST_SIZE)
 
 
-def location_parts(location: Location) -> tuple[Part, ...]:
-    """Function, place and callers, each in its colour."""
+def location_room(screen: Screen, taken: int, least: int) -> Room:
+    """For a location behind `taken` columns, and for its callers below."""
+    beside = max(least, screen.width - taken)
+    return Room(beside, screen.width - _CALLERS_INDENT, screen.is_cut)
+
+
+def print_location(
+    screen: Screen, before: Sequence[Part], location: Location, *, has_callers: bool = True
+) -> None:
+    """A row that ends with a location: function, place and callers, each in its colour. Callers
+    below it are for rows that no stack follows."""
     gap = " " * GAP
-    return (
+    screen.line(
+        *before,
         (location.function, "cyan"),
         gap + location.place if location.place else "",
-        (gap + location.callers, "dim"),
+        (gap + location.callers if location.callers else "", "dim"),
+        hang=_CALLERS_INDENT,
     )
+    if location.below and has_callers:
+        links = [(link, "dim") for link in location.below]
+        screen.line(" " * _CALLERS_INDENT, *links, hang=_CALLERS_INDENT)
 
 
 def print_json(document: Mapping[str, Any]) -> None:

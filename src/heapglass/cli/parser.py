@@ -22,6 +22,7 @@ class Parser(argparse.ArgumentParser):
             allow_abbrev=False,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
+        self.color = False  # Python 3.14 would colour --help, whatever --no-color says
 
     def read(self, arguments: Sequence[str]) -> argparse.Namespace:
         """As `parse_args`, which names the words that were left over: of an option that does not

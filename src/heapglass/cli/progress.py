@@ -29,11 +29,13 @@ def track(items: Sequence[Item], what: str) -> Iterator[Item]:
 
 
 class ProgressLine:
-    """Says nothing where standard error is no terminal, or one that cannot erase a line."""
+    """Says nothing where standard error is no terminal, or one that cannot go back in a line.
+    Blanks erase what was said: with --no-color no escape sequence may be written."""
 
     def __init__(self) -> None:
         is_terminal = sys.stderr is not None and sys.stderr.isatty()
         self._is_shown = is_terminal and os.environ.get("TERM") != "dumb"
+        self._length = 0  # of what stands there
         self._started = time.monotonic_ns()
 
     def __enter__(self) -> Self:
@@ -51,14 +53,17 @@ class ProgressLine:
         self.say(f"{done + 1} of {whole}: {what}{left}")
 
     def say(self, text: str) -> None:
-        self._write(f"\r\x1b[K{text}")
+        self._write(f"\r{text:<{self._length}}")
+        self._length = len(text)
 
     def restart(self) -> None:
         """The steps begin now; what came before says nothing about them."""
         self._started = time.monotonic_ns()
 
     def clear(self) -> None:
-        self._write("\r\x1b[K")
+        if self._length:
+            self._write(f"\r{'':<{self._length}}\r")
+        self._length = 0
 
     def _write(self, text: str) -> None:
         if self._is_shown:

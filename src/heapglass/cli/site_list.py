@@ -1,17 +1,16 @@
-"""Sites with their share of something, each with its callers below or beside it."""
+"""Sites with their share of something, each with its callers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from heapglass.cli.output import PIPE_WIDTH, Screen, location_parts
+from heapglass.cli.output import Screen, location_room, print_location
 from heapglass.units import format_count, format_share
 from heapglass.views.estimates import count_text, size_text
-from heapglass.views.labels import chain_text
 from heapglass.views.locations import locate_sites
 from heapglass.views.rows import SiteRow
 
-_CHAIN_INDENT = 12
+_LEAST_LOCATION = 16
 
 
 def print_title(screen: Screen, title: str, note: str) -> None:
@@ -39,12 +38,7 @@ def site_numbers(screen: Screen, rows: Sequence[SiteRow], what: str, whole: int)
 
 def print_site_list(screen: Screen, rows: Sequence[SiteRow], numbers: Sequence[str]) -> None:
     """`numbers` stand before each row's location and are of one width."""
-    room = None if screen.width is None else screen.width - len(numbers[0])
-    chain_room = (screen.width or PIPE_WIDTH) - _CHAIN_INDENT
-    locations = locate_sites(rows, room, screen.glyphs, are_callers_below=True)
-    is_beside = any(location.callers for location in locations)
-    for row, number, location in zip(rows, numbers, locations, strict=True):
-        screen.line(number, *location_parts(location))
-        if row.callers and not is_beside:
-            chain = chain_text(row.callers, chain_room, screen.glyphs)
-            screen.line((" " * _CHAIN_INDENT + chain, "dim"))
+    room = location_room(screen, max(map(len, numbers), default=0), _LEAST_LOCATION)
+    locations = locate_sites(rows, room, screen.glyphs)
+    for number, location in zip(numbers, locations, strict=True):
+        print_location(screen, [number], location)

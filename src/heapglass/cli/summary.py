@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from itertools import zip_longest
 
@@ -16,7 +15,7 @@ from heapglass.cli.arguments import (
     chosen_units,
     count_argument,
 )
-from heapglass.cli.output import PIPE_WIDTH, Screen, open_screen, print_json
+from heapglass.cli.output import Screen, open_screen, print_json
 from heapglass.cli.scope import add_moment_argument, open_moments
 from heapglass.cli.site_list import print_site_list, print_title, site_numbers
 from heapglass.cli.source import add_debuginfod_option
@@ -108,7 +107,7 @@ def print_summary(screen: Screen, view: SummaryView) -> None:
 
 def _print_process(screen: Screen, view: SummaryView) -> None:
     command = command_text(view.process)
-    if screen.width is not None:
+    if screen.is_cut:
         command = shorten(command, screen.width, screen.glyphs)
     screen.line((command, "bold"))
     threads = "1 thread" if view.thread_count == 1 else f"{view.thread_count} threads"
@@ -130,8 +129,9 @@ def _print_totals(screen: Screen, view: SummaryView) -> None:
     for (word, _, _, note), count, size in zip(rows, counts, sizes, strict=True):
         start = f"  {word:<9}  {count:>{width}}  "
         number = f"{size:>{size_width}}  "
-        room = (screen.width or sys.maxsize) - len(start) - len(number)
-        screen.line(start, (number, "bold"), (shorten(note, room, screen.glyphs), "dim"))
+        room = screen.room(len(start) + len(number))
+        shown = note if room is None else shorten(note, room, screen.glyphs)
+        screen.line(start, (number, "bold"), (shown, "dim"))
     screen.sentences(view.residency, "  ", "dim")
 
 
@@ -222,13 +222,15 @@ def _print_marks(screen: Screen, view: SummaryView) -> None:
 
 def _print_mark_lines(screen: Screen, marks: Sequence[Mark]) -> None:
     for mark in marks:
-        room = (screen.width or sys.maxsize) - _MARK_INDENT
-        name = shorten(printable(mark.name), room, screen.glyphs)
+        room = screen.room(_MARK_INDENT)
+        name = printable(mark.name)
+        if room is not None:
+            name = shorten(name, room, screen.glyphs)
         screen.line(f"  {format_duration(mark.time_ns):>9}  {name}")
 
 
 def _print_histograms(screen: Screen, view: SummaryView) -> None:
-    width = screen.width or PIPE_WIDTH
+    width = screen.width
     glyphs = screen.glyphs
     size_labels = [size_label(bar, screen.units, glyphs) for bar in view.sizes]
     lifetime_labels = [lifetime_label(bar, glyphs) for bar in view.lifetimes]

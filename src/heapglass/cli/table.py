@@ -20,7 +20,7 @@ from heapglass.cli.arguments import (
     chosen_units,
     count_argument,
 )
-from heapglass.cli.output import Screen, location_parts, open_screen, print_json
+from heapglass.cli.output import Screen, location_room, open_screen, print_json, print_location
 from heapglass.cli.scope import add_scope_arguments, open_scope
 from heapglass.cli.source import Opened, add_debuginfod_option
 from heapglass.cli.stack_lines import print_stack
@@ -29,7 +29,7 @@ from heapglass.units import format_count
 from heapglass.views.columns import Column, ColumnQuery, choose_columns, lay_out
 from heapglass.views.documents import group_document, table_document
 from heapglass.views.groups import GroupView, build_groups
-from heapglass.views.locations import GAP, Location, locate_groups, locate_sites
+from heapglass.views.locations import GAP, Location, fill_lines, locate_groups, locate_sites
 from heapglass.views.selection import TableQuery
 from heapglass.views.table import TableView, build_table
 
@@ -49,7 +49,7 @@ examples:
   heapglass table --since 10s --until 20s server.1234.heapglass
   heapglass table --json s.heapglass | jq '.sites[0].stack[].function'"""
 
-_LEAST_ROWS = 10
+_LEAST_LINES = 10
 _FRAME_LINES = 6  # title, footer, prompt, and some air
 _STACKS_SHOWN = 10
 _LEAST_LOCATION = 12
@@ -94,11 +94,12 @@ def main(args: argparse.Namespace) -> int:
         _print_document(opened, query, by)
         return 0
     screen = open_screen(args)
-    if args.limit is None:
-        query = replace(query, limit=_default_limit(screen, args))
+    lines = _room_for_rows(screen) if args.limit is None else None
+    if lines:
+        query = replace(query, limit=_STACKS_SHOWN if args.stacks else lines)
     if by is None:
         view = build_table(opened.heap, opened.names, query)
-        _print_sites(screen, view, has_stacks=args.stacks)
+        _print_sites(screen, view, lines, has_stacks=args.stacks)
     else:
         _print_groups(screen, build_groups(opened.heap, opened.names, query, by))
     return 0
@@ -116,10 +117,9 @@ def _query(args: argparse.Namespace) -> TableQuery:
     )
 
 
-def _default_limit(screen: Screen, args: argparse.Namespace) -> int:
-    if screen.height is None:
-        return 0
-    return _STACKS_SHOWN if args.stacks else max(_LEAST_ROWS, screen.height - _FRAME_LINES)
+def _room_for_rows(screen: Screen) -> int | None:
+    """Lines of the screen; None: there is no end to them."""
+    return None if screen.height is None else max(_LEAST_LINES, screen.height - _FRAME_LINES)
 
 
 def _print_document(opened: Opened, query: TableQuery, by: GroupBy | None) -> None:
@@ -130,14 +130,19 @@ def _print_document(opened: Opened, query: TableQuery, by: GroupBy | None) -> No
         print_json(group_document(heap, build_groups(heap, names, query, by)))
 
 
-def _print_sites(screen: Screen, view: TableView, *, has_stacks: bool) -> None:
+def _print_sites(screen: Screen, view: TableView, lines: int | None, *, has_stacks: bool) -> None:
+    """`lines` of the screen may be taken; None: as many as it takes."""
     columns = choose_columns(_column_query(screen, view))
     titles, cells = lay_out(columns, [row.counters for row in view.rows])
-    locations = locate_sites(view.rows, _room(screen, titles), screen.glyphs)
+    room = location_room(screen, _taken(titles), _LEAST_LOCATION)
+    locations = locate_sites(view.rows, room, screen.glyphs)
+    if lines is not None and not has_stacks:
+        locations = fill_lines(locations, lines)
+        view, cells = replace(view, rows=view.rows[: len(locations)]), cells[: len(locations)]
     screen.caveats(view.caveats)
     _print_titles(screen, columns, titles, "LOCATION")
     for row, numbers, location in zip(view.rows, cells, locations, strict=True):
-        _print_row(screen, columns, numbers, location)
+        _print_row(screen, columns, numbers, location, has_callers=not has_stacks)
         if has_stacks:
             print_stack(screen, row.stack, row.responsible)
     _print_footer(screen, view, "site")
@@ -148,7 +153,8 @@ def _print_sites(screen: Screen, view: TableView, *, has_stacks: bool) -> None:
 def _print_groups(screen: Screen, view: GroupView) -> None:
     columns = choose_columns(_column_query(screen, view))
     titles, cells = lay_out(columns, [group.counters for group in view.rows])
-    locations = locate_groups(view.rows, view.by, _room(screen, titles), screen.glyphs)
+    room = screen.room(_taken(titles), _LEAST_LOCATION)
+    locations = locate_groups(view.rows, view.by, room, screen.glyphs)
     screen.caveats(view.caveats)
     _print_titles(screen, columns, titles, view.by.value.upper())
     for numbers, location in zip(cells, locations, strict=True):
@@ -170,11 +176,8 @@ def _column_query(screen: Screen, view: TableView | GroupView) -> ColumnQuery:
     )
 
 
-def _room(screen: Screen, titles: Sequence[str]) -> int | None:
-    """What the numbers leave for the location."""
-    if screen.width is None:
-        return None
-    return max(_LEAST_LOCATION, screen.width - sum(len(title) + GAP for title in titles))
+def _taken(titles: Sequence[str]) -> int:
+    return sum(len(title) + GAP for title in titles)
 
 
 def _print_titles(
@@ -189,14 +192,19 @@ def _print_titles(
 
 
 def _print_row(
-    screen: Screen, columns: Sequence[Column], numbers: Sequence[str], location: Location
+    screen: Screen,
+    columns: Sequence[Column],
+    numbers: Sequence[str],
+    location: Location,
+    *,
+    has_callers: bool = True,
 ) -> None:
     gap = " " * GAP
     parts = [
         (number + gap, "green" if column.is_bar else "bold" if column.is_sorted else "")
         for column, number in zip(columns, numbers, strict=True)
     ]
-    screen.line(*parts, *location_parts(location))
+    print_location(screen, parts, location, has_callers=has_callers)
 
 
 def _print_footer(screen: Screen, view: TableView | GroupView, noun: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 
 from heapglass.analysis.counters import Errors
@@ -128,8 +127,9 @@ def _open(argument: str) -> Opened:
 
 def print_threads(screen: Screen, view: ThreadsView) -> None:
     screen.caveats(view.caveats)
-    width = screen.width or sys.maxsize
-    kept = [index for index, title in enumerate(_TITLES) if width >= _WIDE_FROM.get(title, 0)]
+    kept = [
+        index for index, title in enumerate(_TITLES) if screen.width >= _WIDE_FROM.get(title, 0)
+    ]
     rows = [[_cells(screen, view, row)[index] for index in kept] for row in view.rows]
     titles = [_TITLES[index] for index in kept]
     widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
@@ -141,7 +141,7 @@ def print_threads(screen: Screen, view: ThreadsView) -> None:
         for cell, title in zip(padded, titles, strict=True)
     ]
     screen.line(*heads, ("NAME", "bold"))
-    room = None if screen.width is None else max(_LEAST_NAME, screen.width - sum(map(len, padded)))
+    room = screen.room(sum(map(len, padded)), _LEAST_NAME)
     for row, cells in zip(view.rows, rows, strict=True):
         screen.line(
             *zip(_pad(cells, widths, kept), styles, strict=True), (_name(screen, row, room), "cyan")

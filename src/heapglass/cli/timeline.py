@@ -16,7 +16,7 @@ from heapglass.cli.arguments import (
     chosen_units,
     count_argument,
 )
-from heapglass.cli.output import PIPE_WIDTH, Screen, location_parts, open_screen, print_json
+from heapglass.cli.output import Screen, location_room, open_screen, print_json, print_location
 from heapglass.cli.scope import TimeScope, add_history_scope, open_history
 from heapglass.cli.source import add_debuginfod_option
 from heapglass.text import printable
@@ -52,6 +52,7 @@ _HEIGHT = 12
 _LABEL_WIDTH = 10  # of the plot's left side, with the axis
 _SMALL_WIDTH = 20
 _MARK_LINES = 4
+_LEAST_LOCATION = 16
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -92,7 +93,7 @@ def main(args: argparse.Namespace) -> int:
 
 def print_timeline(screen: Screen, view: TimelineView) -> None:
     screen.caveats(view.caveats)
-    width = (screen.width or PIPE_WIDTH) - _LABEL_WIDTH
+    width = screen.width - _LABEL_WIDTH
     screen.line((_TITLES[view.curve], "bold"), (_matched(view), "dim"))
     if not view.series.value.any():
         screen.line(("Nothing to draw: it was 0 throughout.", "dim"))
@@ -162,11 +163,16 @@ def _print_peak(screen: Screen, view: TimelineView, width: int) -> None:
 
 def _print_marks(screen: Screen, view: TimelineView, width: int) -> None:
     labels = [(_column(view, mark.time_ns, width), printable(mark.name)) for mark in view.marks]
-    lines, left_out = place_labels(labels, width, _MARK_LINES, screen.glyphs)
+    lines, left_out = place_labels(labels, width, _MARK_LINES, screen.glyphs, is_cut=screen.is_cut)
     for line in lines:
         screen.line(" " * _LABEL_WIDTH, (line, "cyan"))
-    if left_out:
-        more = f"{format_count(left_out)} more mark{'' if left_out == 1 else 's'}"
+    if not screen.is_cut:
+        for index in left_out:
+            mark = view.marks[index]
+            time = f"{format_duration(mark.time_ns):>{_LABEL_WIDTH}}  "
+            screen.line(time, (printable(mark.name), "cyan"), hang=len(time))
+    elif left_out:
+        more = f"{format_count(len(left_out))} more mark{'' if len(left_out) == 1 else 's'}"
         screen.line(" " * _LABEL_WIDTH, (f"{more}; --json has them all", "dim"))
 
 
@@ -183,14 +189,14 @@ def _print_sites(screen: Screen, view: TimelineView) -> None:
     ]
     width = max(map(len, sizes))
     taken = 2 + width + 2 + _SMALL_WIDTH + 2
-    room = None if screen.width is None else screen.width - taken
+    room = location_room(screen, taken, _LEAST_LOCATION)
     locations = locate_sites([one.row for one in view.sites], room, screen.glyphs)
     screen.line()
     note = f"  at the peak; curves of {format_count(view.snapshots)} snapshots"
     screen.line(("Sites that held most", "bold"), (note, "dim"))
     for one, size, location in zip(view.sites, sizes, locations, strict=True):
         curve = _small_curve(screen, view, one)
-        screen.line(f"  {size:>{width}}  ", (curve, "green"), "  ", *location_parts(location))
+        print_location(screen, [f"  {size:>{width}}  ", (curve, "green"), "  "], location)
 
 
 def _small_curve(screen: Screen, view: TimelineView, one: SiteCurve) -> str:

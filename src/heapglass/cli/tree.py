@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
 
 from heapglass.analysis.tree import ROOT, Direction
@@ -102,11 +103,8 @@ def _numbers(screen: Screen, view: TreeView, shown: Sequence[Branch]) -> list[st
 
 
 def _print_branch(screen: Screen, view: TreeView, branch: Branch, number: str) -> None:
-    lines = _lines(screen, branch)
-    room = None
-    if screen.width is not None:
-        lines = lines[-max(0, (screen.width - len(number)) // _TREE_SHARE) :]
-        room = max(_LEAST_TEXT, screen.width - len(number) - len(lines))
+    lines = _lines(screen, branch)[-max(0, (screen.width - len(number)) // _TREE_SHARE) :]
+    room = screen.room(len(number) + len(lines), _LEAST_TEXT)
     before, last = chain_names(view.tree, branch.nodes, room, screen.glyphs)
     place = label_place(view.tree.label_of(branch.nodes[-1]), view.tree.shape.merge)
     if room is not None and len(before + last + _GAP + place) > room:
@@ -114,9 +112,10 @@ def _print_branch(screen: Screen, view: TreeView, branch: Branch, number: str) -
     screen.line(
         (number, "bold" if branch.level == 0 else ""),
         (lines, "dim"),
-        before,
+        *re.findall(r"\S+\s*", before),  # so that lines may end between any two names
         (last, "cyan"),
         (_GAP + place if place else "", "dim"),
+        hang=len(number) + len(_GAP),
     )
 
 

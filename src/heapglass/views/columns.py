@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -45,7 +44,7 @@ class ColumnQuery:
     sort: SortKey
     sum: Counters
     remainder: Remainder
-    width: int | None  # of the screen; None: no end to it
+    width: int  # of the screen
     units: Units
     glyphs: Glyphs
     absent: frozenset[str] = frozenset()  # counters that nobody knows
@@ -55,8 +54,7 @@ def choose_columns(query: ColumnQuery) -> tuple[Column, ...]:
     """Live, blocks, peak, allocations and temporary; bytes, shares and bars where the screen has
     room for them. On a narrow one, what is sorted by takes the place of the blocks if it is none
     of these."""
-    room = sys.maxsize if query.width is None else query.width
-    room -= _ERRORS_WIDTH if query.sum.is_estimated else 0
+    room = query.width - (_ERRORS_WIDTH if query.sum.is_estimated else 0)
     is_wide = room >= _SHARES_FROM
     blocks = _count(query, "BLOCKS", "live_blocks")
     allocated = _size(query, "BYTES", "bytes_allocated")
@@ -76,7 +74,7 @@ def choose_columns(query: ColumnQuery) -> tuple[Column, ...]:
         *([temporary] if extra is temporary else []),
         *([_share(query)] if is_wide else []),
     ]
-    if query.width is not None and room >= _BARS_FROM:
+    if room >= _BARS_FROM:
         columns.append(_bar(query))
     return tuple(column for column in columns if column.counter not in query.absent)
 

@@ -100,6 +100,20 @@ def chain_text(callers: Sequence[Frame], width: int | None, glyphs: Glyphs) -> s
     return text
 
 
+def chain_links(callers: Sequence[Frame], width: int, glyphs: Glyphs) -> tuple[str, ...]:
+    """As `chain_text`, but no name is shortened: whole links, the nearest in any case, and how many
+    more there are."""
+    runs = groupby(qualified_name(function_text(frame)) for frame in callers)
+    links = [f"{glyphs.arrow} {_run(name, len(list(run)))} " for name, run in runs]
+    if len("".join(links).rstrip()) <= width:
+        return tuple(links)
+    for count in range(len(links) - 1, 0, -1):
+        shown = (*links[:count], f"and {len(links) - count} more")
+        if count == 1 or len("".join(shown)) <= width:
+            return shown
+    return tuple(links)
+
+
 def _end(text: str, width: int, glyphs: Glyphs) -> str:
     ended = f"{text} {glyphs.ellipsis}"
     return ended if len(ended) <= width else text

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from posixpath import basename
 
 from heapglass.analysis.grouping import Group, GroupBy, GroupKey
@@ -12,6 +12,7 @@ from heapglass.model import Frame, Pseudo
 from heapglass.text import printable
 from heapglass.views.glyphs import Glyphs
 from heapglass.views.labels import (
+    chain_links,
     chain_text,
     full_place_text,
     place_text,
@@ -22,10 +23,8 @@ from heapglass.views.labels import (
 from heapglass.views.rows import Origin, SiteRow
 
 GAP = 2  # between columns
-_MIN_CHAIN = 14  # less room says too little
-_MIN_NAME = 16  # likewise
-_WIDE = 64  # from here on callers get their share
-_PLENTY = 60
+_MIN_NAME = 16  # less room says too little
+_BESIDE_FROM = 50  # room for callers on the line of what they call
 _PLACES_FROM = 28  # below it the function needs all there is
 
 
@@ -36,77 +35,70 @@ class Location:
     function: str
     place: str = ""
     callers: str = ""
+    below: tuple[str, ...] = ()  # or the callers on a line of their own, link by link
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Columns that a location may take."""
+
+    beside: int  # behind what else is in its row
+    below: int  # for callers on a line of their own
+    is_cut: bool  # texts are shortened to them
 
 
 def locate_sites(
-    rows: Sequence[SiteRow | Origin],
-    width: int | None,
-    glyphs: Glyphs,
-    *,
-    are_callers_below: bool = False,
+    rows: Sequence[SiteRow | Origin], room: Room, glyphs: Glyphs
 ) -> tuple[Location, ...]:
-    """Function, place and, where there is room, callers; `are_callers_below` says that callers
-    have a line of their own anyway, so that only plenty of room brings them here. Without a width
-    nothing is cut."""
-    if width is None:
-        return tuple(_whole(row) for row in rows)
+    """Function, place and callers, which tell rows apart where a wrapper of malloc is responsible:
+    beside them where there is room for all, else below."""
+    if not room.is_cut:
+        return _locate_whole(rows, room, glyphs)
     places = [place_text(row.responsible) if row.responsible else "" for row in rows]
-    place_width = _place_width(places, width)
-    room = width - place_width - (GAP if place_width else 0)
-    reserved = room // 2 if room >= _WIDE else 0
-    twins = set() if reserved or are_callers_below else _find_twins(rows, places)
-    if twins and room >= _MIN_NAME + GAP + _MIN_CHAIN:
-        reserved = GAP + _MIN_CHAIN
-    names = [_site_name(row, room - reserved, glyphs) for row in rows]
-    rest = room - max(map(len, names), default=0) - GAP
-    if twins and place_width and rest < _MIN_CHAIN:
-        return _locate_twins(rows, places, twins, width, glyphs)
-    has_chains = rest >= (_PLENTY if are_callers_below else _MIN_CHAIN)
-    return _align(
-        names,
-        [shorten_path(place, place_width, glyphs) for place in places],
-        [chain_text(row.callers, rest, glyphs) if has_chains else "" for row in rows],
+    place_width = _place_width(places, room.beside)
+    width = room.beside - place_width - (GAP if place_width else 0)
+    names = [_site_name(row, width // 2, glyphs) for row in rows]
+    rest = width - max(map(len, names), default=0) - GAP
+    is_beside = rest >= _BESIDE_FROM
+    if not is_beside:
+        names = [_site_name(row, width, glyphs) for row in rows]
+    chains = [chain_text(row.callers, rest if is_beside else room.below, glyphs) for row in rows]
+    places = [shorten_path(place, place_width, glyphs) for place in places]
+    if is_beside:
+        return _align(names, places, chains)
+    return tuple(
+        replace(location, below=(chain,) if chain else ())
+        for location, chain in zip(_align(names, places), chains, strict=True)
     )
 
 
-def _find_twins(rows: Sequence[SiteRow | Origin], places: Sequence[str]) -> set[int]:
-    """Indexes of the rows at the one location that most rows have, if there is one: a wrapper of
-    malloc, most likely, where only callers tell rows apart."""
-    keys = [
-        (row.responsible.function if row.responsible else "", place)
-        for row, place in zip(rows, places, strict=True)
-    ]
-    common = {key for key, count in Counter(keys).items() if 2 * count > max(6, len(keys))}
-    return {index for index, key in enumerate(keys) if key in common}
-
-
-def _locate_twins(
-    rows: Sequence[SiteRow | Origin],
-    places: Sequence[str],
-    twins: set[int],
-    width: int,
-    glyphs: Glyphs,
+def _locate_whole(
+    rows: Sequence[SiteRow | Origin], room: Room, glyphs: Glyphs
 ) -> tuple[Location, ...]:
-    """Where there is room for two texts only: callers instead of places that say nothing."""
-    half = width // 2
-    seconds = [
-        (chain_text(row.callers, half, glyphs) if index in twins else "")
-        or shorten_path(place, half, glyphs)
-        for index, (row, place) in enumerate(zip(rows, places, strict=True))
-    ]
-    room = width - max(map(len, seconds)) - GAP
-    names = [_site_name(row, room, glyphs) for row in rows]
-    return _align(names, seconds, [""] * len(rows))
+    names = [_whole_name(row) for row in rows]
+    places = [full_place_text(row.responsible) if row.responsible else "" for row in rows]
+    rest = room.beside - sum(max(map(len, texts), default=0) + GAP for texts in (names, places))
+    is_beside = rest >= _BESIDE_FROM
+    chains = [chain_links(row.callers, rest if is_beside else room.below, glyphs) for row in rows]
+    if is_beside:
+        return _align(names, places, ["".join(chain) for chain in chains])
+    return tuple(map(Location, names, places, [""] * len(rows), chains))
+
+
+def fill_lines(locations: Sequence[Location], lines: int) -> tuple[Location, ...]:
+    """The first ones, as many as `lines` have room for."""
+    ends = accumulate(2 if location.below else 1 for location in locations)
+    return tuple(one for one, end in zip(locations, ends, strict=True) if end <= lines)
 
 
 def _align(
-    names: Sequence[str], places: Sequence[str], chains: Sequence[str]
+    names: Sequence[str], places: Sequence[str], chains: Sequence[str] = ()
 ) -> tuple[Location, ...]:
     name_width = max(map(len, names), default=0)
     place_width = max(map(len, places), default=0)
     return tuple(
         Location(name.ljust(name_width), place.ljust(place_width), chain)
-        for name, place, chain in zip(names, places, chains, strict=True)
+        for name, place, chain in zip(names, places, chains or [""] * len(names), strict=True)
     )
 
 
@@ -124,7 +116,7 @@ def locate_groups(
     room = width - place_width - (GAP if place_width else 0)
     names = [_function_name(group, room, glyphs) for group in groups]
     places = [shorten_path(place, place_width, glyphs) for place in places]
-    return _align(names, places, [""] * len(groups))
+    return _align(names, places)
 
 
 def locate_members(
@@ -168,13 +160,9 @@ def _site_name(row: SiteRow | Origin, width: int | None, glyphs: Glyphs) -> str:
     return short_name(row.responsible, width, glyphs)
 
 
-def _whole(row: SiteRow | Origin) -> Location:
-    if row.responsible is None:
-        return Location(site_name(row))
-    return Location(
-        printable(row.responsible.function) or _bare(row.responsible),
-        full_place_text(row.responsible),
-    )
+def _whole_name(row: SiteRow | Origin) -> str:
+    frame = row.responsible
+    return site_name(row) if frame is None else printable(frame.function) or _bare(frame)
 
 
 def _bare(frame: Frame) -> str:

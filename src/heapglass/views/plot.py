@@ -60,18 +60,22 @@ def spread(axis: Axis, width: int) -> str:
 
 
 def place_labels(
-    labels: Sequence[tuple[int, str]], width: int, most: int, glyphs: Glyphs
-) -> tuple[list[str], int]:
-    """Texts below a plot, each with a tick at its column: at most `most` lines, and how many texts
-    found no room. On the right, where it does not fit, a text stands to the left of its tick."""
+    labels: Sequence[tuple[int, str]], width: int, most: int, glyphs: Glyphs, *, is_cut: bool = True
+) -> tuple[list[str], list[int]]:
+    """Texts below a plot, each with a tick at its column: at most `most` lines, and the indexes of
+    the texts that found no room. On the right, where it does not fit, a text stands to the left of
+    its tick. Without `is_cut` a text that would have to be shortened finds no room."""
     lines: list[str] = []
-    left_out = 0
-    for column, text in labels:
+    left_out: list[int] = []
+    for index, (column, text) in enumerate(labels):
         at, label = _ticked(column, text, width, glyphs)
+        if not is_cut and text not in label:
+            left_out.append(index)
+            continue
         free = (number for number, line in enumerate(lines) if len(line) + _LABEL_GAP <= at)
         number = next(free, len(lines))
         if number == most:
-            left_out += 1
+            left_out.append(index)
             continue
         if number == len(lines):
             lines.append("")

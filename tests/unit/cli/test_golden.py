@@ -1,7 +1,8 @@
 """The screens as they were looked at and found good.
 
 To look at them anew: HEAPGLASS_REFRESH_GOLDEN=1 pytest tests/unit/cli/test_golden.py, then read
-the diff. A refreshed run fails, so that it cannot pass for a check.
+the diff. A refreshed run fails, so that it cannot pass for a check. Screens are those of a
+terminal, but where the name says pipe.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from unit.cli.sample_heap import (
     sample_heap,
     sampled_heap,
 )
+from unit.cli.terminal import Terminal
 
 if TYPE_CHECKING:
     from unit.cli.conftest import Run
@@ -34,6 +36,15 @@ SCREENS = {
     "table-80": (["table", "x"], {"COLUMNS": "80"}),
     "table-200": (["table", "x"], {"COLUMNS": "200"}),
     "table-pipe": (["table", "x", "--min", "1k"], {}),
+    "table-pipe-60": (["table", "x"], {"COLUMNS": "60"}),
+    "table-pipe-80": (["table", "x"], {"COLUMNS": "80"}),
+    "table-pipe-200": (["table", "x"], {"COLUMNS": "200"}),
+    "table-stacks-pipe-80": (["table", "x", "--stacks", "-n", "3"], {"COLUMNS": "80"}),
+    "summary-pipe-80": (["summary", "x", "-n", "2"], {"COLUMNS": "80"}),
+    "tree-pipe-60": (["tree", "x"], {"COLUMNS": "60"}),
+    "timeline-marked-pipe-60": (["timeline", "x"], {"COLUMNS": "60"}),
+    "leaks-historic-pipe-80": (["leaks", "x"], {"COLUMNS": "80"}),
+    "diff-pipe-80": (["diff", "x", "later"], {"COLUMNS": "80"}),
     "table-60": (["table", "x"], {"COLUMNS": "60"}),
     "table-bytes-80": (["table", "x", "--sort", "bytes"], {"COLUMNS": "80"}),
     "table-temporary-80": (["table", "x", "--sort", "temporary"], {"COLUMNS": "80"}),
@@ -132,6 +143,8 @@ def compare(name: str, text: str) -> None:
 def test_screen(run: Run, name: str) -> None:
     arguments, env = SCREENS[name]
     make = next((make for word, make in HEAPS.items() if word in name), sample_heap)
-    code, output, errors = run(make(), *arguments, env=env)
+    terminal = None if "pipe" in name else Terminal()
+    environment = {"LINES": "1000", "NO_COLOR": "1", **env}
+    code, output, errors = run(make(), *arguments, env=environment, terminal=terminal)
     assert (code, errors) == (0, "")
     compare(name, output)

@@ -43,7 +43,7 @@ def test_every_command_is_in_the_table() -> None:
 @pytest.mark.parametrize("name", dispatcher.COMMANDS)
 def test_every_command_explains_itself(name: str, cli: Cli) -> None:
     for arguments in ([name, "--help"], ["help", name]):
-        done = cli(*arguments)
+        done = cli(*arguments, environment={"COLUMNS": "80"})
         assert done.returncode == 0
         assert done.stdout.startswith(f"usage: heapglass {name}")
         assert max(map(len, done.stdout.splitlines())) <= 80

@@ -26,11 +26,21 @@ def test_a_terminal_is_told_and_left_clean(monkeypatch: pytest.MonkeyPatch) -> N
     with ProgressLine() as progress:
         progress.step(0, 4, "plain")
         progress.step(1, 4, "exact")
-    *_, first, second, last = stream.getvalue().split("\r\x1b[K")
+    assert "\x1b" not in stream.getvalue()
+    _, first, second, blanks, last = stream.getvalue().split("\r")
     assert first == "1 of 4: plain"
     assert second.startswith("2 of 4: exact, about ")
     assert second.endswith(" left")
-    assert last == ""
+    assert (blanks, last) == (" " * len(second), "")
+
+
+def test_a_shorter_text_leaves_nothing_of_a_longer_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with ProgressLine() as progress:
+        progress.say("quite long")
+        progress.say("short")
+    assert stream.getvalue() == "\rquite long\rshort     \r     \r"
 
 
 @pytest.mark.parametrize("stream", [io.StringIO(), None])
@@ -76,4 +86,4 @@ def test_what_takes_long_is_said_even_if_nothing_new_comes(
             assert time.monotonic() < until
             time.sleep(0.01)
         progress.say("compressing")
-    assert stream.getvalue() == "\r\x1b[Kreading symbols\r\x1b[Kcompressing\r\x1b[K"
+    assert stream.getvalue() == "\rreading symbols\rcompressing    \r           \r"

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from heapglass.model import Frame, Pseudo
 from heapglass.views.glyphs import ASCII, UNICODE, Glyphs
 from heapglass.views.labels import (
+    chain_links,
     chain_text,
     cut_text,
     full_place_text,
@@ -73,6 +74,23 @@ def test_a_chain_names_each_run_once_and_says_what_is_left_out() -> None:
     assert chain_text(callers, 18, UNICODE) == "← f (2) ← g ← main"
     assert chain_text(callers, 17, UNICODE) == "← f (2) ← g …"
     assert chain_text([], 17, UNICODE) == ""
+
+
+def test_whole_links_say_how_many_more_there_are() -> None:
+    callers = [frame("f"), frame("f"), frame("g<int>(int)"), frame("main")]
+    assert chain_links(callers, 23, UNICODE) == ("← f (2) ", "← g<int> ", "← main ")
+    assert chain_links(callers, 22, UNICODE) == ("← f (2) ", "and 2 more")
+    assert chain_links(callers, 27, UNICODE) == ("← f (2) ", "← g<int> ", "← main ")
+    assert chain_links(callers, 3, UNICODE) == ("← f (2) ", "and 2 more")
+    assert chain_links(callers[:1], 3, UNICODE) == ("← f ",)
+    assert chain_links([], 3, UNICODE) == ()
+
+
+@given(st.lists(NAMES, max_size=8), st.integers(8, 80), GLYPHS)
+def test_whole_links_fit_but_for_the_first(names: list[str], width: int, glyphs: Glyphs) -> None:
+    links = chain_links([frame(name) for name in names], width, glyphs)
+    assert len(links) <= 2 or len("".join(links).rstrip()) <= width
+    assert bool(links) == bool(names)
 
 
 def test_unknown_code_is_named_by_where_it_is() -> None:

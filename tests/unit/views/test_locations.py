@@ -6,7 +6,7 @@ from heapglass.analysis.grouping import GroupBy
 from heapglass.model import Pseudo
 from heapglass.views.glyphs import UNICODE
 from heapglass.views.groups import build_groups
-from heapglass.views.locations import Location, locate_groups, locate_sites
+from heapglass.views.locations import Location, Room, fill_lines, locate_groups, locate_sites
 from heapglass.views.selection import TableQuery
 from heapglass.views.table import build_table
 from unit.cli.sample_heap import sample_heap
@@ -28,30 +28,51 @@ def wrapped_heap() -> FakeSource:
     return FakeSource([*made, FakeSite((frame("alone", "b.c", 2),), peak_bytes=1)])
 
 
-def test_a_wrapper_gives_its_place_to_its_callers_where_there_is_no_other() -> None:
-    narrow = locate_sites(site_rows(wrapped_heap()), 32, UNICODE)
-    assert narrow[0] == Location("checked_malloc", "← caller_a …")
-    assert narrow[4] == Location("alone         ", "b.c:2       ")
+def cut(beside: int, below: int = 40) -> Room:
+    return Room(beside, below, is_cut=True)
 
 
-def test_with_room_both_are_shown() -> None:
-    wide = locate_sites(site_rows(wrapped_heap()), 60, UNICODE)
+def whole(beside: int, below: int = 40) -> Room:
+    return Room(beside, below, is_cut=False)
+
+
+def test_callers_have_a_line_of_their_own_where_there_is_little_room() -> None:
+    for width in (32, 60):
+        first, *_, last = locate_sites(site_rows(wrapped_heap()), cut(width), UNICODE)
+        assert first.function == "checked_malloc"
+        assert (first.callers, first.below) == ("", ("← caller_a ← main",))
+        assert (last.callers, last.below) == ("", ())
+    narrow = locate_sites(site_rows(wrapped_heap()), cut(60, 14), UNICODE)
+    assert narrow[0].below == ("← caller_a …",)
+
+
+def test_with_room_they_stand_beside() -> None:
+    wide = locate_sites(site_rows(wrapped_heap()), cut(100), UNICODE)
     assert wide[0] == Location("checked_malloc", "memory.c:12", "← caller_a ← main")
     assert wide[4] == Location("alone         ", "b.c:2      ", "")
 
 
-def test_callers_below_need_no_room_beside() -> None:
-    for width in (32, 60):
-        for location in locate_sites(
-            site_rows(wrapped_heap()), width, UNICODE, are_callers_below=True
-        ):
-            assert location.callers == ""
-            assert "←" not in location.place
+def test_nothing_is_cut_where_it_may_not_be() -> None:
+    long = "outer<int>::very_long_function_name"
+    heap = FakeSource([FakeSite((WRAPPER, frame(long), frame("main")), peak_bytes=9)])
+    (narrow,) = locate_sites(site_rows(heap), whole(16, 20), UNICODE)
+    assert (narrow.function, narrow.place) == ("checked_malloc", "memory.c:12")
+    assert narrow.below == (f"← {long} ", "and 1 more")
+    (wide,) = locate_sites(site_rows(heap), whole(120), UNICODE)
+    assert wide.callers == f"← {long} ← main "
+    assert wide.below == ()
+
+
+def test_a_screen_is_filled_and_no_more() -> None:
+    locations = [Location("a", below=("b",)), Location("c"), Location("d", below=("e",))]
+    assert len(fill_lines(locations, 5)) == 3
+    assert len(fill_lines(locations, 4)) == 2
+    assert len(fill_lines(locations, 1)) == 0
 
 
 def test_columns_line_up() -> None:
     for width in (20, 30, 40, 80, 160):
-        locations = locate_sites(site_rows(sample_heap()), width, UNICODE)
+        locations = locate_sites(site_rows(sample_heap()), cut(width), UNICODE)
         assert len({(len(one.function), len(one.place)) for one in locations}) == 1
 
 
@@ -62,9 +83,9 @@ def test_stacks_without_frames_have_a_name() -> None:
             FakeSite((), peak_bytes=1, cut=Pseudo.BOUNDS),
         ]
     )
-    whole = locate_sites(site_rows(heap), None, UNICODE)
-    assert [one.function for one in whole] == ["[all other stacks]", "[no frames]"]
-    short = locate_sites(site_rows(heap), 10, UNICODE)
+    uncut = locate_sites(site_rows(heap), whole(40), UNICODE)
+    assert [one.function for one in uncut] == ["[all other stacks]", "[no frames]"]
+    short = locate_sites(site_rows(heap), cut(10), UNICODE)
     assert all(len(one.function) == 10 for one in short)
 
 
@@ -90,5 +111,5 @@ def test_unknown_groups_have_a_name() -> None:
 
 def test_a_modules_path_is_escaped() -> None:
     heap = FakeSource([FakeSite((frame("", module="/opt/\x1b[31m\n.so"),), peak_bytes=1)])
-    (location,) = locate_sites(site_rows(heap), None, UNICODE)
+    (location,) = locate_sites(site_rows(heap), whole(40), UNICODE)
     assert location.function.startswith("/opt/\\x1b[31m\\n.so+0x")

@@ -34,8 +34,14 @@ def test_labels_stand_at_their_columns() -> None:
     labels = [(0, "loaded"), (4, "served"), (12, "done"), (19, "ended")]
     lines, left_out = place_labels(labels, 20, 3, ASCII)
     assert lines == ["^ loaded    ^ done", "    ^ served", "             ended ^"]
-    assert left_out == 0
-    assert place_labels(labels, 20, 1, ASCII) == (["^ loaded    ^ done"], 2)
+    assert left_out == []
+    assert place_labels(labels, 20, 1, ASCII) == (["^ loaded    ^ done"], [1, 3])
     assert place_labels([(1, "a" * 30)], 20, 1, ASCII)[0][0].startswith(" ^ a")
     assert len(place_labels([(15, "a" * 30)], 20, 1, ASCII)[0][0]) <= 20
-    assert place_labels([], 20, 1, ASCII) == ([], 0)
+    assert place_labels([], 20, 1, ASCII) == ([], [])
+
+
+def test_a_label_that_may_not_be_shortened_is_left_out() -> None:
+    labels = [(0, "loaded"), (2, "a" * 30), (12, "done")]
+    placed = place_labels(labels, 20, 3, ASCII, is_cut=False)
+    assert placed == (["^ loaded    ^ done"], [1])
