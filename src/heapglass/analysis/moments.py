@@ -126,6 +126,20 @@ class SnapshotHeap(Between):
         return _at_snapshot(self._whole.sites(), self._snapshot)
 
 
+def is_moment(source: HeapSource) -> bool:
+    """Whether it is a heap before its end: its single blocks are not known."""
+    return isinstance(source, PeakHeap | SnapshotHeap)
+
+
+def last_before_end(source: HeapSource) -> Snapshot | None:
+    """The last snapshot but the one that is taken at exit, when all is freed that will be."""
+    last: Snapshot | None = None
+    before: Snapshot | None = None
+    for snapshot in source.snapshots():
+        last, before = snapshot, last
+    return before
+
+
 def _at_time(source: HeapSource, time_ns: int) -> HeapSource:
     nearest = _nearest_snapshot(source, time_ns)
     end_ns = source.process.duration_ns

@@ -3,7 +3,7 @@
 The ledger knows when each live block was allocated, the snapshots how much a site held before.
 Blocks that came in all along, while the site held more and more, are the mark of a leak. Blocks of
 old that never became more may be kept on purpose; those allocated shortly before the end may just
-have been in use.
+have been in use. Of an earlier moment single blocks are not known: there the snapshots alone tell.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heapglass.analysis.blocks import Census, ages_ns, block_weights, count_classes, sum_sites
+from heapglass.analysis.counters import spread_at, take_rows
 from heapglass.model import BlockTable, SiteTable, Snapshot
 from heapglass.model.spread import Spread
 from heapglass.model.tables import F64, I64
@@ -25,6 +26,7 @@ _LEAST_PARTS = 5  # in which blocks of a growing site were allocated
 _LEAST_BLOCKS = 3  # below it there is no telling
 _LEVEL = 0.9  # of what it holds at the end: a site that held this at half time does not grow
 _RECENT = 10  # a tenth of the time
+_NEAR = 3  # tenths from the end: what was not there in the first of them has just come
 
 
 class Certainty(StrEnum):
@@ -45,9 +47,9 @@ class Suspect:
     size_bytes: int
     blocks_error: float  # spreads; 0 where all blocks are known
     bytes_error: float
-    oldest_ns: int  # age
-    median_ns: int
-    parts: int  # tenths of the time in which any of them was allocated
+    oldest_ns: int | None  # age; None, like what follows from ages: of a moment nobody knows
+    median_ns: int | None
+    parts: int | None  # tenths of the time in which any of them was allocated
     level: float | None  # share of its bytes that it held at half time; None: nobody noted
 
 
@@ -90,10 +92,68 @@ def find_suspects(
             zip(sites.tolist(), starts.tolist(), ends, strict=True)
         )
     ]
+    return _ranked(suspects)
+
+
+def suspects_of(
+    table: SiteTable, snapshots: Iterable[Snapshot], span: Span
+) -> tuple[tuple[Suspect, ...], bool]:
+    """The same where only the sites of a moment are known, at the end of the span; and whether a
+    snapshot near half time is. A site grows if it held more and more from tenth to tenth."""
+    snapshots = tuple(snapshots)
+    live = take_rows(table, np.flatnonzero(table.live_blocks > 0))
+    levels = levels_at(snapshots, span)
+    steps = _last_of_tenths(snapshots, span)
+    held = np.stack([_held(step, live.id) for step in steps.values()] + [live.live_bytes])
+    rises = np.count_nonzero(np.diff(held, axis=0, prepend=0) > 0, axis=0)
+    near = [row for row, tenth in enumerate(steps) if _PARTS - _NEAR <= tenth < _PARTS - 1]
+    before = held[near[-1]] if near else live.live_bytes  # who has just come, nobody knows then
+    suspects = []
+    for row, site in enumerate(live.id.tolist()):
+        size_bytes, blocks = int(live.live_bytes[row]), int(live.live_blocks[row])
+        level = _level(levels, site, size_bytes)
+        has_risen = rises[row] >= min(_LEAST_PARTS, len(held) // 2 + 1)
+        certainty = Certainty.KEPT
+        if 2 * before[row] < size_bytes:
+            certainty = Certainty.RECENT
+        elif level is not None and level < _LEVEL and blocks >= _LEAST_BLOCKS and has_risen:
+            certainty = Certainty.GROWING
+        blocks_error = spread_at(live, "live_blocks", row)
+        bytes_error = spread_at(live, "live_bytes", row)
+        counts = (blocks, size_bytes, blocks_error, bytes_error)
+        suspects.append(Suspect(site, certainty, *counts, None, None, None, level))
+    return _ranked(suspects), levels is not None
+
+
+def _ranked(suspects: Iterable[Suspect]) -> tuple[Suspect, ...]:
     rank = list(Certainty)
     return tuple(
         sorted(suspects, key=lambda one: (rank.index(one.certainty), -one.size_bytes, one.site))
     )
+
+
+def _last_of_tenths(snapshots: Iterable[Snapshot], span: Span) -> dict[int, Snapshot]:
+    """The last one of each tenth of the time that has any; not the end itself."""
+    return {
+        (snapshot.time_ns - span.start_ns) * _PARTS // span.length_ns: snapshot
+        for snapshot in snapshots
+        if span.start_ns <= snapshot.time_ns < span.end_ns
+    }
+
+
+def _held(snapshot: Snapshot, sites: I64) -> I64:
+    """Live bytes of these sites."""
+    if not len(snapshot.site):
+        return np.zeros_like(sites)
+    at = np.minimum(np.searchsorted(snapshot.site, sites), len(snapshot.site) - 1)
+    return np.where(snapshot.site[at] == sites, snapshot.live_bytes[at], 0)
+
+
+def _level(levels: Mapping[int, int] | None, site: int, size_bytes: int) -> float | None:
+    """Share of its bytes that the site held at half time."""
+    if levels is None:
+        return None
+    return min(1.0, levels.get(site, 0) / size_bytes) if size_bytes else 1.0
 
 
 def levels_at(snapshots: Iterable[Snapshot], span: Span) -> dict[int, int] | None:
@@ -137,9 +197,7 @@ def _judge(
 ) -> Suspect:
     """`sums` are its blocks and their bytes, with how far off they may be."""
     blocks, size_bytes, blocks_error, bytes_error = sums
-    level = None
-    if levels is not None:
-        level = min(1.0, levels.get(site, 0) / size_bytes) if size_bytes else 1.0
+    level = _level(levels, site, size_bytes)
     parts = np.clip(live.age_ns * _PARTS // span.length_ns, 0, _PARTS - 1)
     part_count = len(np.unique(parts))
     median_ns = int(np.median(live.age_ns))

@@ -23,16 +23,16 @@ from heapglass.cli.arguments import (
     time_argument,
 )
 from heapglass.cli.located_rows import column_widths, locate_rows, pad_cells
-from heapglass.cli.output import Screen, open_screen, print_json, print_location
-from heapglass.cli.scope import TimeScope, add_block_scope, open_blocks
+from heapglass.cli.output import Part, Screen, open_screen, print_json, print_location
+from heapglass.cli.scope import TimeScope, add_block_options, add_moment_argument, open_leaks
 from heapglass.cli.source import add_debuginfod_option
 from heapglass.cli.stack_lines import print_stack
 from heapglass.errors import UsageError
 from heapglass.model.spread import join_spreads
-from heapglass.units import format_count, format_duration
+from heapglass.units import format_count, format_duration, format_share, format_size
 from heapglass.views.estimates import blocks_estimate, counted_estimate, sized_estimate
 from heapglass.views.leak_documents import leaks_document
-from heapglass.views.leaks import LeakQuery, LeaksView, LeftOut, build_leaks
+from heapglass.views.leaks import FreedAtEnd, LeakQuery, LeakRow, LeaksView, LeftOut, build_leaks
 
 NAME = "leaks"
 HELP = "list what was never freed, the most certain leaks first"
@@ -42,12 +42,14 @@ Lists what was not freed, site by site, the most certain leaks first:
   growing  blocks came in all along, and the site held more and more
   kept     old blocks that did not become more: perhaps kept on purpose
   recent   allocated in the last tenth of the time: perhaps just in use
-What runtimes never free on purpose is left out, and said."""
+What runtimes never free on purpose is left out, and said. FILE@MOMENT shows
+what was live then, by the snapshots, without ages."""
 _EXAMPLES = """\
 examples:
   heapglass leaks --stacks server.1234.heapglass
   heapglass leaks --suppressions lsan.supp --fail server.1234.heapglass
-  heapglass leaks --since 10s --min 64k --max-bytes 1M server.1234.heapglass"""
+  heapglass leaks --since 10s --min 64k --max-bytes 1M server.1234.heapglass
+  heapglass leaks --fail-growing server.1234.heapglass@90s"""
 
 _TITLES = {
     Remainder.LIVE: "Live",
@@ -57,13 +59,15 @@ _TITLES = {
 _STYLES = {Certainty.GROWING: "bold red", Certainty.KEPT: "yellow", Certainty.RECENT: "dim"}
 _ROWS = 20
 _STACKS_SHOWN = 5
+_FREED_SHOWN = 5
 _BUILT_IN = Path(__file__).parent / "suppressions" / "builtin.supp"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = _DESCRIPTION
     parser.epilog = _EXAMPLES
-    add_block_scope(parser)
+    add_moment_argument(parser)
+    add_block_options(parser)
     parser.add_argument(
         "--suppressions",
         action="append",
@@ -100,6 +104,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stacks", action="store_true", help="print the whole stack of each site")
     parser.add_argument("--fail", action="store_true", help="exit with 1 if there is any row")
     parser.add_argument(
+        "--fail-growing", action="store_true", help="exit with 1 if any row is growing"
+    )
+    parser.add_argument(
         "--max-bytes",
         type=size_argument,
         metavar="SIZE",
@@ -114,7 +121,7 @@ def main(args: argparse.Namespace) -> int:
     if args.group and args.stacks:
         raise UsageError("--stacks shows the stacks of sites and cannot be used with --group")
     suppressions = tuple(_suppressions(args))
-    scope = open_blocks(args)
+    scope = open_leaks(args)
     view = build_leaks(scope.heap, scope.names, _query(args, scope, suppressions))
     if args.json:
         print_json(leaks_document(scope.heap, view))
@@ -131,11 +138,15 @@ def print_leaks(screen: Screen, view: LeaksView, *, has_stacks: bool) -> None:
     blocks = blocks_estimate(view.blocks, view.blocks_error, screen.glyphs)
     nothing = "nothing that was sampled" if view.may_miss else "nothing"
     what = f"{size} in {blocks} from {rows}" if view.matched else nothing
-    screen.line((_TITLES[view.remainder], "bold"), f"  {what}")
+    title = _TITLES[view.remainder] if view.knows_ages else "Live then"
+    screen.line((title, "bold"), f"  {what}")
     if view.rows:
         screen.line()
-        _print_rows(screen, view, has_stacks=has_stacks)
+        ages = view.knows_ages
+        _print_rows(screen, view.rows, view.group, has_ages=ages, has_stacks=has_stacks)
     _print_left_out(screen, view)
+    if view.freed is not None:
+        _print_freed(screen, view, view.freed)
     screen.warnings(view.warnings)
 
 
@@ -177,31 +188,56 @@ def _query(
 
 def _exit_code(args: argparse.Namespace, view: LeaksView) -> int:
     is_over = args.max_bytes is not None and view.size_bytes > args.max_bytes
-    return 1 if is_over or (args.fail and view.matched) else 0
+    is_failure = (args.fail and view.matched) or (args.fail_growing and view.growing)
+    return 1 if is_over or is_failure else 0
 
 
-def _print_rows(screen: Screen, view: LeaksView, *, has_stacks: bool) -> None:
-    rows = [
-        (
-            row.certainty.value,
-            sized_estimate(row.size_bytes, row.bytes_error, screen.units, screen.glyphs),
-            counted_estimate(row.blocks, row.blocks_error, screen.glyphs),
-            format_duration(row.oldest_ns),
-        )
-        for row in view.rows
-    ]
-    titles = ("LEAK", "BYTES", "BLOCKS", "OLDEST")
-    widths = column_widths(titles, rows)
-    last = (view.group.value if view.group else "location").upper()
+def _print_rows(
+    screen: Screen,
+    rows: Sequence[LeakRow],
+    group: GroupBy | None,
+    *,
+    has_ages: bool,
+    has_stacks: bool,
+) -> None:
+    cells = [_cells(screen, row, has_ages=has_ages) for row in rows]
+    titles = ("LEAK", "BYTES", "BLOCKS", *(("OLDEST",) if has_ages else ()))
+    widths = column_widths(titles, cells)
+    last = (group.value if group else "location").upper()
     screen.line(("".join(pad_cells(titles, widths)) + last, "bold"))
-    locations = locate_rows(screen, view.rows, view.group, widths)
-    for row, cells, location in zip(view.rows, rows, locations, strict=True):
-        word, *numbers = pad_cells(cells, widths)
-        print_location(
-            screen, [(word, _STYLES[row.certainty]), *numbers], location, has_callers=not has_stacks
-        )
+    locations = locate_rows(screen, rows, group, widths)
+    for row, texts, location in zip(rows, cells, locations, strict=True):
+        word, *numbers = pad_cells(texts, widths)
+        before: list[Part] = [(word, _STYLES[row.certainty]), *numbers]
+        print_location(screen, before, location, has_callers=not has_stacks)
         if has_stacks:
             print_stack(screen, row.origin.stack, row.origin.responsible)
+
+
+def _cells(screen: Screen, row: LeakRow, *, has_ages: bool) -> tuple[str, ...]:
+    return (
+        row.certainty.value,
+        sized_estimate(row.size_bytes, row.bytes_error, screen.units, screen.glyphs),
+        counted_estimate(row.blocks, row.blocks_error, screen.glyphs),
+        *((format_duration(row.oldest_ns or 0),) if has_ages else ()),
+    )
+
+
+def _print_freed(screen: Screen, view: LeaksView, freed: FreedAtEnd) -> None:
+    size = format_size(freed.freed_bytes, screen.units)
+    share = format_share(freed.freed_bytes, view.peak_bytes)
+    then, end = format_duration(freed.time_ns), format_duration(view.duration_ns)
+    screen.line()
+    screen.line(
+        ("Freed at the end", "bold"),
+        f"  {size}, {share} of the peak, after the last snapshot at {then} of {end}",
+    )
+    if freed.rows:
+        what = "The greatest sites of that snapshot stand in for the last moments:"
+        screen.sentences([what], "", "dim")
+        screen.line()
+        shown = freed.rows[:_FREED_SHOWN]
+        _print_rows(screen, shown, view.group, has_ages=False, has_stacks=False)
 
 
 def _print_left_out(screen: Screen, view: LeaksView) -> None:
@@ -220,9 +256,8 @@ def _print_left_out(screen: Screen, view: LeaksView) -> None:
         rows = f"{format_count(len(view.rows))} of {format_count(view.matched)} rows"
         sentences.append(f"{rows} shown; --limit 0 shows all.")
     if view.rows and not view.knows_growth:
-        sentences.append(
-            "No snapshot is near half time: what grows is judged by the ages of its blocks alone."
-        )
+        judged = "judged by the ages of its blocks alone" if view.knows_ages else "not known"
+        sentences.append(f"No snapshot is near half time: what grows is {judged}.")
     if sentences:
         screen.line()
         screen.sentences(sentences, "", "dim")

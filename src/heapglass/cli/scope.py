@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -100,6 +100,11 @@ def _add_thread_sites(parser: argparse.ArgumentParser) -> None:
 
 def add_block_scope(parser: argparse.ArgumentParser) -> None:
     add_source_argument(parser)
+    add_block_options(parser)
+
+
+def add_block_options(parser: argparse.ArgumentParser) -> None:
+    """Which of the live blocks are looked at."""
     _add_thread_sites(parser)
     for name, what in (("since", "after"), ("until", "before")):
         parser.add_argument(
@@ -119,6 +124,20 @@ def open_blocks(args: argparse.Namespace) -> TimeScope:
             " to choose them by when they were allocated"
         )
     return _open_times(path, args, args.until)
+
+
+def open_leaks(args: argparse.Namespace) -> TimeScope:
+    """As `open_blocks`, and an earlier moment as its sites were then."""
+    path, moment = split_moment(args.source)
+    if moment is None or moment.kind is MomentKind.END:
+        return _open_times(path, args, args.until)
+    if args.since or args.until or args.min_age:
+        raise UsageError(
+            "how old single blocks are is only known now or at the end: --since, --until and"
+            " --min-age cannot be used with SOURCE@MOMENT"
+        )
+    scope = _open_times(path, args, None)
+    return replace(scope, heap=at_moment(scope.heap, moment))
 
 
 def open_history(args: argparse.Namespace) -> TimeScope:

@@ -12,7 +12,7 @@ from heapglass.views.documents import (
     process_document,
     sampling_document,
 )
-from heapglass.views.leaks import LeakRow, LeaksView, LeftOut
+from heapglass.views.leaks import FreedAtEnd, LeakRow, LeaksView, LeftOut
 
 LEAKS_SCHEMA = "heapglass.leaks/1"
 
@@ -34,7 +34,21 @@ def leaks_document(source: HeapSource, view: LeaksView) -> Document:
         "left_out": [_left_out(one) for one in view.left_out],
         "group": view.group.value if view.group else None,
         "leaks": [_row(row) for row in view.rows],
+        "growing": view.growing,
+        "freed_at_end": _freed(view.freed) if view.freed else None,
     }
+
+
+def _freed(freed: FreedAtEnd) -> Document:
+    return {
+        "time": freed.time_ns / 1e9,
+        "freed_bytes": freed.freed_bytes,
+        "sites": [_row(row) for row in freed.rows],
+    }
+
+
+def _seconds(time_ns: int | None) -> float | None:
+    return None if time_ns is None else time_ns / 1e9
 
 
 def _row(row: LeakRow) -> Document:
@@ -46,7 +60,7 @@ def _row(row: LeakRow) -> Document:
         "live_blocks": row.blocks,
         "live_bytes": row.size_bytes,
         **_errors(row),
-        "oldest": row.oldest_ns / 1e9,
+        "oldest": _seconds(row.oldest_ns),
         "sites": [_site(one) for one in row.suspects],
         "responsible": index if index >= 0 and row.key is None else None,
         "stack": [frame_document(frame) for frame in stack],
@@ -60,8 +74,8 @@ def _site(one: Suspect) -> Document:
         "live_blocks": one.blocks,
         "live_bytes": one.size_bytes,
         **_errors(one),
-        "oldest": one.oldest_ns / 1e9,
-        "median_age": one.median_ns / 1e9,
+        "oldest": _seconds(one.oldest_ns),
+        "median_age": _seconds(one.median_ns),
         "tenths": one.parts,
         "level": one.level,
     }

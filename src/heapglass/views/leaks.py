@@ -11,17 +11,29 @@ from heapglass.analysis.blocks import take_blocks
 from heapglass.analysis.filters import Filter, passes_all
 from heapglass.analysis.grouping import GroupBy, GroupKey, group_key
 from heapglass.analysis.leaks import Remainder, call_remainder
+from heapglass.analysis.moments import SnapshotHeap, is_moment, last_before_end
 from heapglass.analysis.narrowed import counts_usable
 from heapglass.analysis.plumbing import Plumbing
 from heapglass.analysis.stacks import NamedStack, responsible_frame
 from heapglass.analysis.suppressions import Suppression, Suppressor
-from heapglass.analysis.suspects import Certainty, Span, Suspect, find_suspects, levels_at
-from heapglass.model import BlockTable, HeapSource
+from heapglass.analysis.suspects import (
+    Certainty,
+    Span,
+    Suspect,
+    find_suspects,
+    levels_at,
+    suspects_of,
+)
+from heapglass.model import BlockTable, HeapSource, ProcessState, SiteTable
 from heapglass.model.spread import join_spreads
+from heapglass.model.tables import I64
 from heapglass.units import Units
 from heapglass.views.caveats import list_caveats
 from heapglass.views.naming import Resolver, name_stacks
 from heapglass.views.rows import Origin, find_origin
+
+_FREED_SHARE = 10  # a tenth of the peak
+_GREAT_SHARE = 100  # a site that held a hundredth is one of the greatest
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +81,10 @@ class LeakRow:
         return join_spreads(one.bytes_error for one in self.suspects)
 
     @property
-    def oldest_ns(self) -> int:
-        return max(one.oldest_ns for one in self.suspects)
+    def oldest_ns(self) -> int | None:
+        """None: ages are not known of a moment."""
+        ages = [one.oldest_ns for one in self.suspects if one.oldest_ns is not None]
+        return max(ages, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +101,15 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
+class FreedAtEnd:
+    """What was live at the last snapshot before the end, where much of it was freed since."""
+
+    time_ns: int  # of the snapshot
+    freed_bytes: int
+    rows: tuple[LeakRow, ...]  # its greatest sites, the greatest first
+
+
+@dataclass(frozen=True, slots=True)
 class LeaksView:
     caveats: tuple[str, ...]
     remainder: Remainder
@@ -98,7 +121,11 @@ class LeaksView:
     blocks_error: float
     bytes_error: float
     left_out: tuple[LeftOut, ...]
+    growing: int  # of the rows there would be
     knows_growth: bool  # there is a snapshot to compare with
+    knows_ages: bool  # it is the end, or now
+    peak_bytes: int
+    freed: FreedAtEnd | None
     may_miss: bool  # there are live blocks, of which only samples are known
     group: GroupBy | None
     warnings: tuple[str, ...]
@@ -106,13 +133,9 @@ class LeaksView:
 
 def build_leaks(source: HeapSource, resolver: Resolver, query: LeakQuery) -> LeaksView:
     span = Span(query.since_ns, source.process.duration_ns)
-    levels = levels_at(source.snapshots(), span)
-    blocks = _choose(source.blocks(), query)
     table = source.sites()
-    suspects = find_suspects(blocks, span, levels, table)
-    stacks = name_stacks(source, resolver, [one.site for one in suspects])
-    kept, left_out = _sift(suspects, stacks, query)
-    rows = _rows(kept, stacks, query)
+    suspects, knows_growth = _suspects(source, table, query, span)
+    left_out, rows = _judged(source, resolver, suspects, query)
     return LeaksView(
         caveats=list_caveats(source, table, query.units),
         remainder=call_remainder(source.process.state),
@@ -124,11 +147,69 @@ def build_leaks(source: HeapSource, resolver: Resolver, query: LeakQuery) -> Lea
         blocks_error=join_spreads(row.blocks_error for row in rows),
         bytes_error=join_spreads(row.bytes_error for row in rows),
         left_out=left_out,
-        knows_growth=levels is not None,
+        growing=sum(row.certainty is Certainty.GROWING for row in rows),
+        knows_growth=knows_growth,
+        knows_ages=not is_moment(source),
+        peak_bytes=source.totals.peak_bytes,
+        freed=_freed_at_end(source, table, resolver, query),
         may_miss=counts_usable(source) and source.totals.live_blocks > 0,
         group=query.group,
         warnings=tuple(resolver.warnings),
     )
+
+
+def _suspects(
+    source: HeapSource, table: SiteTable, query: LeakQuery, span: Span
+) -> tuple[tuple[Suspect, ...], bool]:
+    """And whether a snapshot is near half time."""
+    if is_moment(source):
+        suspects, knows_growth = suspects_of(table, source.snapshots(), span)
+        if query.sites is not None:
+            suspects = tuple(one for one in suspects if one.site in query.sites)
+        return suspects, knows_growth
+    levels = levels_at(source.snapshots(), span)
+    blocks = _choose(source.blocks(), query)
+    return find_suspects(blocks, span, levels, table), levels is not None
+
+
+def _freed_at_end(
+    source: HeapSource, end: SiteTable, resolver: Resolver, query: LeakQuery
+) -> FreedAtEnd | None:
+    """Memory that had only grown and was given back by what a program does last is a leak to its
+    user. None where that is little, or where blocks are chosen by age, which a snapshot lacks."""
+    is_whole = not (query.since_ns or query.until_ns is not None or query.min_age_ns)
+    if source.process.state is not ProcessState.EXITED or not is_whole:
+        return None
+    snapshot = last_before_end(source)
+    if snapshot is None:
+        return None
+    then = SnapshotHeap(source, snapshot)
+    freed = np.maximum(snapshot.live_bytes - _live_at(end, snapshot.site), 0)
+    freed_bytes = int(freed.sum())
+    if freed_bytes * _FREED_SHARE <= source.totals.peak_bytes:
+        return None
+    suspects, _ = _suspects(then, then.sites(), query, Span(0, snapshot.time_ns))
+    least = int(snapshot.live_bytes.sum()) // _GREAT_SHARE
+    touched = set(snapshot.site[freed > 0].tolist())
+    great = [one for one in suspects if one.size_bytes > least and one.site in touched]
+    _, rows = _judged(then, resolver, great, query)
+    rows.sort(key=lambda row: -row.size_bytes)
+    return FreedAtEnd(snapshot.time_ns, freed_bytes, tuple(rows))
+
+
+def _live_at(table: SiteTable, sites: I64) -> I64:
+    """Live bytes of these sites, which are all in the table or have nothing."""
+    live = dict(zip(table.id.tolist(), table.live_bytes.tolist(), strict=True))
+    return np.array([live.get(site, 0) for site in sites.tolist()], dtype=np.int64)
+
+
+def _judged(
+    source: HeapSource, resolver: Resolver, suspects: Sequence[Suspect], query: LeakQuery
+) -> tuple[tuple[LeftOut, ...], list[LeakRow]]:
+    """What is not shown, summed up, and the rows of what is."""
+    stacks = name_stacks(source, resolver, [one.site for one in suspects])
+    kept, left_out = _sift(suspects, stacks, query)
+    return left_out, _rows(kept, stacks, query)
 
 
 def _choose(blocks: BlockTable, query: LeakQuery) -> BlockTable:
@@ -180,7 +261,7 @@ def _reason(
         return f"suppressed by leak:{suppression.text} ({origin})", suppression.is_built_in
     if one.size_bytes < query.min_bytes:
         return "smaller than --min", False
-    if one.oldest_ns < query.min_age_ns:
+    if one.oldest_ns is not None and one.oldest_ns < query.min_age_ns:
         return "younger than --min-age", False
     return None
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from heapglass.analysis.suspects import Certainty, Span, find_suspects, levels_at
+from heapglass.analysis.suspects import Certainty, Span, find_suspects, levels_at, suspects_of
 from heapglass.model import BlockTable
-from unit.fake_source import FakeBlocks, FakeSource, snapshot
+from unit.fake_source import FakeBlocks, FakeSite, FakeSource, frame, snapshot
 
 SPAN = Span(0, 1000)
 ALL_ALONG = range(50, 1000, 100)
@@ -87,3 +87,41 @@ def test_sampled_blocks_have_errors() -> None:
     # Each adds w² - w = 2 to the variance of the count.
     assert found.blocks_error == pytest.approx(2.0)
     assert found.bytes_error == pytest.approx(200.0)
+
+
+def judged(held: Sequence[int], blocks: int = 10) -> Certainty:
+    """Of a site that held so many bytes at the end of each tenth, the last being the moment's."""
+    steps = [
+        snapshot(tenth * 100 + 50, [(2, blocks, size, blocks, size)])
+        for tenth, size in enumerate(held[:-1])
+    ]
+    site = FakeSite((frame("f"),), allocations=blocks, bytes_allocated=held[-1])
+    ((suspect,), knows_growth) = suspects_of(FakeSource([site]).sites(), steps, SPAN)
+    assert knows_growth == (len(held) > 5)
+    assert (suspect.oldest_ns, suspect.median_ns, suspect.parts) == (None, None, None)
+    return suspect.certainty
+
+
+@pytest.mark.parametrize(
+    ("held", "blocks", "expected"),
+    [
+        (range(10, 110, 10), 10, Certainty.GROWING),
+        (range(10, 110, 10), 2, Certainty.KEPT),  # two blocks tell nothing
+        ([100] * 10, 10, Certainty.KEPT),
+        ([10, 10, 10, 10, 10, 10, 100, 100, 100, 100], 10, Certainty.KEPT),  # it grew once
+        ([0] * 9 + [100], 10, Certainty.RECENT),
+        ([10] * 9 + [100], 10, Certainty.RECENT),
+        ([0] * 6 + [100], 10, Certainty.KEPT),  # no snapshot tells when it came
+        ([100], 10, Certainty.KEPT),  # there is no snapshot
+        ([50, 100], 10, Certainty.KEPT),  # nor one near half time
+    ],
+)
+def test_of_a_moment_the_snapshots_decide(
+    held: Sequence[int], blocks: int, expected: Certainty
+) -> None:
+    assert judged(held, blocks) is expected
+
+
+def test_of_a_moment_only_what_is_live_is_suspect() -> None:
+    table = FakeSource([FakeSite((frame("f"),), peak_bytes=10)]).sites()
+    assert suspects_of(table, [], SPAN) == ((), False)

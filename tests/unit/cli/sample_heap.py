@@ -165,6 +165,23 @@ def estimated_heap() -> FakeSource:
     return heap
 
 
+def freed_heap() -> FakeSource:
+    """The same, but what had grown until the last snapshot was freed at the end, and one is taken
+    at exit."""
+    heap = historic_heap()
+    heap.made_of = tuple(
+        replace(site, frees=site.allocations, bytes_freed=site.bytes_allocated)
+        if number == 0
+        else site
+        for number, site in enumerate(SITES)
+    )
+    heap.live = heap.live[1:]
+    last = snapshot(3_000 * _MS, [(2, 220, 22_000_000, 900, 40_000_000), (4, 1, 4_096, 1, 4_096)])
+    exit_ns = heap.process.duration_ns
+    heap.history = (*heap.history, last, snapshot(exit_ns, [(4, 1, 4_096, 1, 4_096)]))
+    return heap
+
+
 def marked_heap() -> FakeSource:
     heap = historic_heap()
     heap.named_moments = (

@@ -16,6 +16,7 @@ import pytest
 from unit.cli.sample_heap import (
     empty_heap,
     estimated_heap,
+    freed_heap,
     historic_heap,
     lossy_heap,
     marked_heap,
@@ -110,6 +111,11 @@ SCREENS = {
     "leaks-historic-80": (["leaks", "x"], {"COLUMNS": "80"}),
     "leaks-historic-120": (["leaks", "x", "--stacks", "-n", "2"], {"COLUMNS": "120"}),
     "leaks-historic-pipe": (["leaks", "x", "--group", "module", "--min", "2k"], {}),
+    "leaks-historic-moment-80": (["leaks", "x@2s"], {"COLUMNS": "80"}),
+    "leaks-historic-peak-80": (["leaks", "x@peak", "--group", "module"], {"COLUMNS": "80"}),
+    "leaks-estimated-moment-120": (["leaks", "x@2s"], {"COLUMNS": "120"}),
+    "leaks-freed-80": (["leaks", "x"], {"COLUMNS": "80"}),
+    "leaks-freed-pipe": (["leaks", "x", "-n", "1"], {}),
     "leaks-empty-80": (["leaks", "x"], {"COLUMNS": "80"}),
     "diff-80": (["diff", "x", "later"], {"COLUMNS": "80"}),
     "diff-120": (["diff", "x", "later", "--stacks", "-n", "1"], {"COLUMNS": "120"}),
@@ -122,6 +128,7 @@ SCREENS = {
 }
 HEAPS = {
     "estimated": estimated_heap,
+    "freed": freed_heap,
     "historic": historic_heap,
     "lossy": lossy_heap,
     "marked": marked_heap,

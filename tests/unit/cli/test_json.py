@@ -18,6 +18,7 @@ from unit.cli.sample_heap import (
     SITES,
     empty_heap,
     estimated_heap,
+    freed_heap,
     historic_heap,
     lossy_heap,
     running_heap,
@@ -327,6 +328,12 @@ def test_leaks_say_how_certain_they_are(run: Run) -> None:
     assert found["growth_known"]
 
 
+def test_of_a_moment_nobody_knows_ages(run: Run) -> None:
+    found = document(run, historic_heap(), "leaks", "x@2s")
+    assert {leak["oldest"] for leak in found["leaks"]} == {None}
+    assert (found["growing"], found["freed_at_end"]) == (1, None)
+
+
 def test_a_rebuilt_program_is_still_the_same(run: Run) -> None:
     found = document(run, sample_heap(), "diff", "x", "later")
     changes = {(row["change"], row["delta"]) for row in found["rows"]}
@@ -351,6 +358,7 @@ def test_every_key_is_documented(run: Run) -> None:
         found |= keys(document(run, heap, "table", "x", "--group", "file"))
         found |= keys(document(run, heap, "doctor", "x"))
     found |= view_keys(run)
+    found |= keys(document(run, freed_heap(), "leaks", "x"))
     found |= keys(machine_document([Finding(Severity.OK, "system", "Fine.")]))
     found |= keys(cell_document(CELL_COSTS, PLAN, MODES))
     found |= keys(program_document(["app"], PROGRAM_COSTS, MODES[:3]))
