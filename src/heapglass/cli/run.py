@@ -53,6 +53,8 @@ options:
       --leaks            tell on stderr what is still live when a program ends,
                          with its call stacks
       --leaks-to FILE    the same to FILE
+      --fail             exit with 1 if COMMAND ended with 0 and leaked, as
+                         'heapglass leaks --fail' judges
       --memory SIZE      heapglass may take SIZE bytes at most, such as 512M, at
                          least 4M; what no longer fits is counted
                          (default: no limit)
@@ -84,9 +86,9 @@ names:
   is added. Nothing is overwritten without --force.
 
 exit status:
-  COMMAND's own; 128 and the signal's number when a signal ended it; 125 when
-  heapglass itself failed, 126 when COMMAND cannot be executed, 127 when it was
-  not found.
+  COMMAND's own; 128 and the signal's number when a signal ended it; with --fail
+  1 where it ended with 0 and leaked; 125 when heapglass itself failed, 126 when
+  COMMAND cannot be executed, 127 when it was not found.
 
 signals:
   What is sent to heapglass is handed on to COMMAND. Keys such as ^C and ^Z
@@ -108,6 +110,7 @@ examples:
   heapglass run ./server --port 8080
   heapglass run -o before.heapglass -- sqlite3 data.db 'select count(*) from t'
   heapglass run -q --no-follow make
+  heapglass run --leaks --fail ./program
   heapglass run --sample auto ./server
   heapglass run --socket /tmp/server.sock ./server
   heapglass run --log calls.log --log-stacks ./program
@@ -117,7 +120,7 @@ _SHORT = {"o": "output", "f": "force", "q": "quiet", "h": "help"}
 _WITH_VALUE = {"output", "depth", "snapshot", "snapshot-churn", "memory", "sample"}
 _WITH_VALUE |= {"report", "report-to", "socket", "snapshot-log", "leaks-to", "log", "log-fd"}
 _SWITCHES = {"force", "quiet", "no-follow", "core", "pmem", "leaks", "log-stacks", "trace", "help"}
-_SWITCHES |= {"pack"}
+_SWITCHES |= {"pack", "fail"}
 _PMEM_LOG = "pmem.%p.log"
 
 
@@ -126,7 +129,16 @@ def run(arguments: Sequence[str]) -> int:
     if options is None:
         print(USAGE, end="")
         return 0
-    code = launch(options, _pack if options.is_packed else None)
+    own: list[str] = []  # the recordings of COMMAND: one that replaces itself leaves several
+
+    def finish(pid: int, recorded: Sequence[Glance], tell: Callable[[str], None]) -> None:
+        own.extend(found.path for found in recorded if found.header.pid == pid)
+        if options.is_packed:
+            _pack(recorded, tell)
+
+    code = launch(options, finish)
+    if options.fails_on_leaks and code == 0:
+        code = _judge(own)
     # Not back to the interpreter: taking itself apart takes it 5 ms, and nothing is left in it that
     # has to be closed or written.
     os._exit(code)
@@ -144,6 +156,14 @@ def _pack(recorded: Sequence[Glance], tell: Callable[[str], None]) -> None:
         tell("recordings of processes that still run are not packed")
     with interruptible():
         pack_in_place(ended, tell, SlowLine())
+
+
+def _judge(recordings: Sequence[str]) -> int:
+    from heapglass.cli.leak_verdict import judge  # noqa: PLC0415 (takes long)
+    from heapglass.launch.process import interruptible  # noqa: PLC0415
+
+    with interruptible():
+        return judge(recordings)
 
 
 def parse(arguments: Sequence[str]) -> RunOptions | None:
@@ -164,6 +184,7 @@ def parse(arguments: Sequence[str]) -> RunOptions | None:
         snapshot_seconds=_read("snapshot", given.get("snapshot"), values.read_seconds),
         churn_bytes=_read("snapshot-churn", given.get("snapshot-churn"), values.read_churn),
         memory_bytes=_read("memory", given.get("memory"), values.read_memory),
+        fails_on_leaks="fail" in given,
         sample=_read("sample", given.get("sample"), values.read_sample),
         report_seconds=_read("report", given.get("report"), values.read_seconds),
         report_to=given.get("report-to"),

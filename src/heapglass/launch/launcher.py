@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from heapglass.recording.glance import Glance
 
     Tell: TypeAlias = Callable[[str], None]
-    Pack: TypeAlias = Callable[[list[Glance], Tell], None]
+    Finish: TypeAlias = Callable[[int, list[Glance], Tell], None]
 
 _TEXT_ALONE = (
     "no recording is made (none): what --log, --trace, --report, --socket, --snapshot-log and"
@@ -38,9 +38,9 @@ _TEXT_ALONE = (
 )
 
 
-def launch(options: RunOptions, pack: Pack | None = None) -> int:
-    """Run the program to its end, then `pack` what was recorded; the program's exit code.
-    LaunchError when it was not started."""
+def launch(options: RunOptions, finish: Finish) -> int:
+    """Run the program to its end, then `finish` what was recorded, if anything was: it gets the
+    program's process id, too. The program's exit code; LaunchError when it was not started."""
     inherited = inherited_environment()
     options, troubles = complete(options, inherited)
     program = find_program(
@@ -50,7 +50,7 @@ def launch(options: RunOptions, pack: Pack | None = None) -> int:
     tell = _silence if options.is_quiet else say
     if not program.bears_library:
         return _run_bare(program, inherited, tell)
-    return _record(program, options, inherited, tell, pack)
+    return _record(program, options, inherited, tell, finish)
 
 
 def _run_bare(program: Program, inherited: Environment, tell: Tell) -> int:
@@ -66,7 +66,7 @@ def _record(
     options: RunOptions,
     inherited: Environment,
     tell: Tell,
-    pack: Pack | None,
+    finish: Finish,
 ) -> int:
     library = preload_path(library_path())
     temporary = _text(inherited, b"TMPDIR") or "/tmp"  # noqa: S108 (as mktemp does)
@@ -82,14 +82,13 @@ def _record(
         return process.wait(meanwhile=_do_nothing).exit_code
     if program.recorded_as:
         path = naming.expand(template, process.pid, program.name) or template
-        tell(f"recording to {short_name(path, _working_directory())}")
+        tell(f"recording to {short_name(path, working_directory())}")
     ending = process.wait(meanwhile=_prepare_closing)
     directory = naming.expand(os.path.dirname(template), process.pid, program.name) or ""
     made = Session(int(session, 16), template, directory, temporary, started)
     wanted = naming.expand(template, process.pid, program.name) or ""
     recorded = _close(made, process.pid, ending, wanted, tell)
-    if pack is not None:
-        pack(recorded, tell)
+    finish(process.pid, recorded, tell)
     return ending.exit_code
 
 
@@ -101,7 +100,7 @@ def _close(session: Session, pid: int, ending: Ending, wanted: str, tell: Tell) 
         closing, report = _prepare_closing()
         glances, troubles = closing.close_recordings(session, pid, ending)
         if glances:
-            told = list(report.closing_lines(glances, pid, session, _working_directory()))
+            told = list(report.closing_lines(glances, pid, session, working_directory()))
         told += troubles
     if session.is_lost(wanted, [g.path for g in glances]):
         told.append(_lost_line(wanted))
@@ -113,7 +112,7 @@ def _close(session: Session, pid: int, ending: Ending, wanted: str, tell: Tell) 
 
 
 def _lost_line(path: str) -> str:
-    name = short_name(path, _working_directory())
+    name = short_name(path, working_directory())
     return (
         f"{name} is not the recording of this run any more: while the program ran, something else"
         " was written over it, or it was cut short; leave it alone until the program has ended"
@@ -153,7 +152,7 @@ def _template(options: RunOptions, temporary: str) -> str:
     return template
 
 
-def _working_directory() -> str:
+def working_directory() -> str:
     try:
         return os.getcwd()
     except OSError:

@@ -20,6 +20,7 @@ class RunOptions(NamedTuple):
     memory_bytes: int | None = None
     snapshot_log: str | None = None  # name of the snapshots by churn as text
     leaks: str | None = None  # where to tell what is live at exit: "1" for stderr, or a name
+    fails_on_leaks: bool = False  # the exit code says whether COMMAND leaked
     sample: str | None = None  # bytes between samples, or "auto"; as the library reads it
     report_seconds: str | None = None  # checked, and as written
     report_to: str | None = None

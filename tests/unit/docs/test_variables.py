@@ -31,8 +31,8 @@ VALUES = {
     "log": "calls",
     "log-fd": "9",
 }
-# The launcher itself speaks for the library, and replaces files, or does not.
-LAUNCHERS_OWN = {"quiet", "force", "help", "pack"}
+# The launcher itself speaks for the library, replaces files, and packs and judges in the end.
+LAUNCHERS_OWN = {"quiet", "force", "pack", "fail", "help"}
 
 
 def documented() -> dict[str, list[str]]:
