@@ -1,4 +1,5 @@
-"""Build hook: compiles the native library and its driver and puts them into the wheel.
+"""Build hook: compiles the native library and its driver, makes the man pages (tools/manual.py),
+and puts them into the wheel.
 
 The library is plain C without Python.h, so one wheel per platform serves every Python 3: its tag
 is py3-none-<platform>. An editable install leaves the library beside the sources instead, where
@@ -8,6 +9,7 @@ the package looks for it either way.
 from __future__ import annotations
 
 import os
+import runpy
 import shutil
 import subprocess
 import sysconfig
@@ -37,6 +39,9 @@ class NativeLibrary(BuildHookInterface):  # type: ignore[type-arg]
         self._build(out, self._scratch / "objects")
         for file in ("libheapglass.so", "driver", *HEADERS):
             build_data["force_include"][str(out / file)] = f"{IN_PACKAGE}/{file}"
+        manual = runpy.run_path(str(Path(self.root, "tools/manual.py")))
+        for page in manual["write_pages"](Path(self.root), self._scratch / "manual"):
+            build_data["shared_data"][str(page)] = f"share/man/man1/{page.name}"
 
     def finalize(self, version: str, _build_data: dict[str, Any], _artifact_path: str) -> None:
         if version != "editable":

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from heapglass.cli.main import COMMANDS
 from heapglass.recording import open_recording
 
 ROOT = Path(__file__).parent.parent.parent
@@ -58,7 +59,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built by pip from a copy without anything left by earlier builds."""
     directory = tmp_path_factory.mktemp("wheel")
     source = directory / "source"
-    files = ["pyproject.toml", "hatch_build.py", "LICENSE", "native", "src"]
+    files = ["pyproject.toml", "hatch_build.py", "LICENSE", "native", "src", "docs", "tools"]
     files += [path.name for path in ROOT.glob("*.md")]
     archive = subprocess.run(
         ["tar", "-C", ROOT, "--exclude=_native", "--exclude=__pycache__", "-cf", "-", *files],
@@ -119,7 +120,11 @@ def test_wheel_holds_the_package_and_its_native_part(wheel: Path) -> None:
     }
     assert sources <= names
     assert "heapglass/py.typed" in names
-    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"heapglass"}
+    others = {name for name in names if ".dist-info" not in name and name[:10] != "heapglass/"}
+    (data,) = {name.split("/")[0] for name in others}
+    assert data.endswith(".data")
+    pages = {"heapglass.1", *(f"heapglass-{command}.1" for command in COMMANDS)}
+    assert others == {f"{data}/data/share/man/man1/{page}" for page in pages}
 
 
 def test_library_shows_only_what_it_replaces(shipped: Path) -> None:
@@ -181,3 +186,24 @@ def test_fresh_environment_records_without_any_dependency(wheel: Path, tmp_path:
     assert done.stdout == "/\n"
     assert re.search(r"ls \(\d+\) ran .*: \d+ allocations, ", done.stderr)
     assert len(list(tmp_path.glob("ls.*.heapglass"))) == 1
+    shown = manual_page(tmp_path / "venv" / "share" / "man", "heapglass-run")
+    assert re.search(
+        r"^NAME\n +heapglass-run - run a program and record its allocations$", shown, re.MULTILINE
+    )
+    assert "--leaks-to FILE" in shown
+    shown = manual_page(tmp_path / "venv" / "share" / "man", "heapglass-include")
+    assert "heapglass-lib, heapglass-include - print the path" in " ".join(shown.split())
+
+
+def manual_page(directory: Path, name: str) -> str:
+    """As man shows it, which has nothing to complain of."""
+    environment = {"MANWIDTH": "80", "MANPAGER": "cat", "LC_ALL": "C.UTF-8"}
+    done = subprocess.run(
+        ["man", "--warnings=all", "-M", directory, name],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    return done.stdout

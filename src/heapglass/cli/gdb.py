@@ -10,16 +10,17 @@ from heapglass.cli.lib import print_path
 NAME = "gdb"
 HELP = "print the path of the gdb extension"
 
+_EXAMPLES = """\
+examples:
+  gdb -x "$(heapglass gdb)" ./program core
+  echo "source $(heapglass gdb)" >> ~/.gdbinit"""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Prints the path of a file that adds commands to gdb; see docs/commands/gdb.md."
     )
-    parser.epilog = (
-        "examples:\n"
-        '  gdb -x "$(heapglass gdb)" ./program core\n'
-        '  echo "source $(heapglass gdb)" >> ~/.gdbinit'
-    )
+    parser.epilog = _EXAMPLES
 
 
 def main(_args: argparse.Namespace) -> int:

@@ -10,9 +10,13 @@ from heapglass.launch.library import include_directory
 NAME = "include"
 HELP = "print the directory of heapglass.h"
 
+_EXAMPLES = """\
+examples:
+  cc -I"$(heapglass include)" program.c"""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = 'examples:\n  cc -I"$(heapglass include)" program.c'
+    parser.epilog = _EXAMPLES
 
 
 def main(_args: argparse.Namespace) -> int:

@@ -11,9 +11,13 @@ from heapglass.launch.library import library_path
 NAME = "lib"
 HELP = "print the path of the native library"
 
+_EXAMPLES = """\
+examples:
+  LD_PRELOAD="$(heapglass lib)" ./program"""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = 'examples:\n  LD_PRELOAD="$(heapglass lib)" ./program'
+    parser.epilog = _EXAMPLES
 
 
 def main(_args: argparse.Namespace) -> int:
