@@ -228,13 +228,11 @@ def _print_freed(screen: Screen, view: LeaksView, freed: FreedAtEnd) -> None:
     share = format_share(freed.freed_bytes, view.peak_bytes)
     then, end = format_duration(freed.time_ns), format_duration(view.duration_ns)
     screen.line()
-    screen.line(
-        ("Freed at the end", "bold"),
-        f"  {size}, {share} of the peak, after the last snapshot at {then} of {end}",
-    )
+    what = f"{size}, {share} of the peak, after the last snapshot at {then} of {end}"
+    screen.paragraph(what, ("Freed at the end  ", "bold"), "")
     if freed.rows:
-        what = "The greatest sites of that snapshot stand in for the last moments:"
-        screen.sentences([what], "", "dim")
+        stand_in = "The greatest sites of that snapshot stand in for the last moments:"
+        screen.sentences([stand_in], "", "dim")
         screen.line()
         shown = freed.rows[:_FREED_SHOWN]
         _print_rows(screen, shown, view.group, has_ages=False, has_stacks=False)
