@@ -82,18 +82,23 @@ void hg_bus_start(void) {
 
 /* ---- when it comes -------------------------------------------------------------------------------------- */
 
+/* SIGBUS, in what is returned to. The kernel's set of signals is the first word of libc's. */
+static void hold_back(void *context) {
+    *(uint64_t *)&((ucontext_t *)context)->uc_sigmask |= UINT64_C(1) << (SIGBUS - 1);
+}
+
 /* As if ours had never been there: what faulted faults again, and what was sent comes again. Where a sandbox lets nothing
  * be changed SIGBUS is held back in what is returned to: of a fault the kernel then makes an end by itself. */
 static void be_default(siginfo_t *info, void *context, bool is_fault) {
     struct hg_action none = {.handler = DEFAULT};
     bool is_done = hg_sys_action(SIGBUS, &none, NULL) >= 0;
     if (!is_fault) hg_sys_send_again(SIGBUS, info, false);
-    else if (!is_done) sigaddset(&((ucontext_t *)context)->uc_sigmask, SIGBUS);
+    else if (!is_done) hold_back(context);
 }
 
 /* To the process, of which our own thread is none; and that one shall not be asked again. */
 static void leave_to_program(siginfo_t *info, void *context) {
-    sigaddset(&((ucontext_t *)context)->uc_sigmask, SIGBUS);
+    hold_back(context);
     hg_sys_send_again(SIGBUS, info, true);
 }
 

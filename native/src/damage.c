@@ -28,12 +28,12 @@ const char *hg_damage_why(void) {
 
 /* The file, if its header still is ours; else a negative number. */
 static int open_ours(void) {
-    struct hg_header header;
-    const long length = offsetof(struct hg_header, capacity);
+    _Alignas(struct hg_header) uint8_t head[offsetof(struct hg_header, capacity)]; /* has the key */
     int fd = hg_recording_open();
     if (fd < 0) return fd;
-    bool is_read = hg_sys_read_at(fd, &header, (size_t)length, 0) == length;
-    struct hg_damage_key key = is_read ? hg_damage_key_of(&header) : (struct hg_damage_key){0};
+    bool is_read = hg_sys_read_at(fd, head, sizeof head, 0) == (long)sizeof head;
+    struct hg_damage_key key = {0};
+    if (is_read) key = hg_damage_key_of((const struct hg_header *)head);
     if (is_read && hg_damage_is_ours(&key)) return fd;
     hg_sys_close(fd);
     return -1;

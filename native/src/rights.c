@@ -81,7 +81,7 @@ static bool follow(uint32_t tid) {
 
 /* Another thread of the program that lives, the eldest. False: there is none, and the process ends with ours. */
 static bool follow_another(void) {
-    uint64_t names[512];
+    uint64_t names[128];
     int list = hg_sys_open_in(g_threads, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool is_found = false;
     for (long size; !is_found && (size = hg_sys_list(list, names, sizeof names)) > 0;) {
