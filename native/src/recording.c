@@ -625,9 +625,7 @@ void hg_recording_leave_to_child(bool is_left) {
     hg_sys_leave_file_to_child(g_header, hg_load(&g_file.limit) * HG_STEP, is_left);
 }
 
-bool hg_recording_is_whole(void) {
-    return !ends_before((hg_load(&g_file.space) >> 32) * HG_STEP);
-}
+bool hg_recording_is_whole(void) { return !ends_before((hg_load(&g_file.space) >> 32) * HG_STEP); }
 
 /* Beyond what is used nothing is ever handed out again. */
 bool hg_recording_let_go(void) {
