@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -67,6 +68,47 @@ def test_the_table_is_on_the_socket(flags: tuple[str, ...]) -> None:
         assert [frame.symbol for frame in buffer[0].frames[:4]] == [
             *("_IO_file_doallocate", "_IO_doallocbuf", "_IO_file_overflow", "_IO_file_xsputn")
         ]
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_sibling_calls_hide_frames_unless_they_are_kept(*, is_kept: bool) -> None:
+    """A function that ends with a call of another is gone when that runs."""
+    flags = ("-fno-optimize-sibling-calls",) if is_kept else ("-foptimize-sibling-calls",)
+    with short_directory() as place:
+        app = compiled(SOURCES / "sibling_calls.c", "-O2", *flags)
+        command = ["sh", "-c", f"HT_SOCKET={place}/ht.sock LD_PRELOAD={library()} exec {app}"]
+        with subprocess.Popen(command, cwd=place, stdin=subprocess.PIPE) as process:
+            until(lambda: (place / "ht.sock").is_socket() and blocks(place, 777), "the table")
+            [stack] = blocks(place, 777)
+            assert process.stdin
+            process.stdin.close()
+    symbols = [frame.symbol for frame in stack.frames]
+    assert symbols[:3] == ["site_inner", "site_ending" if is_kept else "main", symbols[2]]
+
+
+def blocks(place: Path, size: int) -> list[Stack]:
+    return [stack for stack in obtained(place) if stack.total_size == size]
+
+
+def test_the_first_process_has_the_name_and_with_its_id_each() -> None:
+    with short_directory() as place:
+        app = compiled(SOURCES / "sibling_calls.c", "-O2")
+        plain, with_id = (
+            f"HT_SOCKET={place}/{name} LD_PRELOAD={library()} sh -c '{app}; true'"
+            for name in ("ht.sock", "%p.sock")
+        )
+        with (
+            subprocess.Popen(["sh", "-c", plain], cwd=place, stdin=subprocess.PIPE) as first,
+            subprocess.Popen(["sh", "-c", with_id], cwd=place, stdin=subprocess.PIPE) as second,
+        ):
+            until(lambda: len(list(place.glob("*.sock*"))) == 4, "two sockets of each")
+            names = [path.name for path in place.glob("*.sock*")]
+            assert first.stdin
+            assert second.stdin
+            first.stdin.close()
+            second.stdin.close()
+    kinds = sorted(re.sub(r"\d+", "PID", name) for name in names)
+    assert kinds == ["PID.sock", "PID.sock", "ht.sock", "ht.sock.PID"]
 
 
 def test_its_lines_are_commands_that_find_the_source() -> None:

@@ -112,7 +112,7 @@ examples:
   heapglass run -q --no-follow make
   heapglass run --leaks --fail ./program
   heapglass run --sample auto ./server
-  heapglass run --socket /tmp/server.sock ./server
+  heapglass run --socket /tmp/server.%p.sock ./server
   heapglass run --log calls.log --log-stacks ./program
 """
 
