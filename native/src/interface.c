@@ -28,15 +28,15 @@ HG_EXPORT void heapglass_reset_stats(void) {
 }
 
 HG_EXPORT void heapglass_log_enable(void) {
-    if (hg_lifecycle_start()) hg_log_enable(true);
+    if (hg_lifecycle_start()) hg_log_enable(true, false);
 }
 
 HG_EXPORT void heapglass_log_disable(void) {
-    if (hg_lifecycle_start()) hg_log_enable(false);
+    if (hg_lifecycle_start()) hg_log_enable(false, false);
 }
 
 HG_EXPORT void heapglass_log_set_fd(int fd) {
-    if (hg_lifecycle_start()) hg_log_set_fd(fd);
+    if (hg_lifecycle_start()) hg_log_set_fd(fd, false);
 }
 
 HG_EXPORT void heapglass_snapshot(void) {

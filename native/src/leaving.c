@@ -1,7 +1,8 @@
-/* exec and _exit: the ways out of a program that run no exit handler. They only leave a note in
- * the recording, and cut it to what is used; the call itself goes on to the next function of its name, libc's or another preloaded
- * library's. */
+/* exec, _exit, abort and assert: the ways out of a program that run no exit handler. They only leave a
+ * note in the recording, which is cut to what is used, or write out what waits; the call itself goes on
+ * to the next function of its name, libc's or another preloaded library's. */
 #define _GNU_SOURCE
+#include <assert.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -23,6 +24,8 @@ static struct {
     int (*fexecve)(int, char *const[], char *const[]);
     void (*_Exit)(int);
     void (*_exit)(int);
+    void (*abort)(void);
+    void (*assert_fail)(const char *, const char *, unsigned, const char *);
 } g_next;
 
 #define LOOK_UP(name) g_next.name = (__typeof__(g_next.name))dlsym(RTLD_NEXT, #name)
@@ -41,6 +44,8 @@ __attribute__((constructor)) static void resolve(void) {
     LOOK_UP(fexecve);
     LOOK_UP(_Exit);
     LOOK_UP(_exit);
+    LOOK_UP(abort);
+    g_next.assert_fail = (__typeof__(g_next.assert_fail))dlsym(RTLD_NEXT, "__assert_fail");
 }
 
 /* `call`, which returns only when it fails, between its two notes. */
@@ -120,3 +125,19 @@ static _Noreturn void leave(int status, void (**next)(int)) {
 HG_EXPORT _Noreturn void _exit(int status) { leave(status, &g_next._exit); }
 
 HG_EXPORT _Noreturn void _Exit(int status) { leave(status, &g_next._Exit); }
+
+/* libc's own calls of abort come past this: the second catches a failed assertion's. */
+HG_EXPORT _Noreturn void abort(void) {
+    hg_lifecycle_aborting();
+    resolve();
+    g_next.abort();
+    for (;;) __builtin_trap();
+}
+
+HG_EXPORT _Noreturn void __assert_fail(const char *assertion, const char *file, unsigned line,
+                                       const char *function) {
+    hg_lifecycle_aborting();
+    resolve();
+    g_next.assert_fail(assertion, file, line, function);
+    for (;;) __builtin_trap();
+}

@@ -471,6 +471,10 @@ void hg_lifecycle_exec_failed(void) {
     hg_outputs_return();
 }
 
+void hg_lifecycle_aborting(void) {
+    if (is_here()) hg_log_abort();
+}
+
 extern int on_exit(void (*)(int, void *), void *) __attribute__((weak));
 
 static void at_exit(int status, void *unused) {

@@ -37,6 +37,8 @@ const struct hg_identity *hg_lifecycle_identity(void);
 void hg_lifecycle_exiting(int status);
 void hg_lifecycle_execing(void);
 void hg_lifecycle_exec_failed(void);
+/* The process is about to abort, unless its handler prevents that. */
+void hg_lifecycle_aborting(void);
 
 /* What a forked child must find zeroed, whatever else it is left. */
 const void *hg_lifecycle_gate(void);

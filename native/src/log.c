@@ -19,7 +19,13 @@
 #include "text.h"
 
 #define USUAL_FD 1022
-#define REST_NS 100000000u /* a ring is written out after so long, full or not */
+#define REST_NS 8000000u /* a ring is written out after so long, full or not */
+#define OWN_NS 4000000u  /* ... and by its own thread, if that logs on */
+#define PATIENT_NS \
+    2000000u            /* the reader may be behind so long: all together 10 ms, as the log says */
+#define IDLE_ROUNDS 16u /* of the service, without an entry: then it looks less often */
+#define IDLE_NS 100000000u
+#define BUSY_ENTRIES 16u /* in that time: then more often again */
 #define TIME_STEP_NS 1000000u
 #define MOST_BEHIND 100000u /* entries, that one may wait for while younger ones are written */
 
@@ -27,7 +33,10 @@
  * children. By then another file may be under that number, so it must still be the same. */
 static struct {
     bool is_off;     /* the program wants none */
+    bool is_on;      /* ... or there was one already, or was asked for */
     bool has_chosen; /* ... or says where, whatever the options are */
+    bool is_bare;    /* ... and there without header lines */
+    bool is_users;   /* where the log is expected, open since the program's start */
     bool is_known;   /* what follows is */
     int fd;
     uint64_t device, inode;
@@ -36,6 +45,8 @@ static struct {
 /* Where a thread writes its entries, and leaves them. */
 struct desk {
     struct hg_log_ring ring;
+    uint64_t dropped; /* entries that should stand behind the ring's last */
+    uint64_t written; /* when that was last written out, by the coarse clock */
     char text[HG_LOG_ENTRY_MOST];
 };
 
@@ -45,6 +56,9 @@ static struct {
     uint64_t last_time;  /* of a TIME line, since then */
     uint64_t all_until;  /* the youngest entry when all rings were last written out */
     bool is_prompt;      /* nobody looks after resting rings: each entry is written at once */
+    bool is_hasty;       /* ... and there may be no later */
+    uint32_t idle;       /* rounds of the service in which nothing came */
+    uint64_t seen;       /* the youngest entry at the last of them */
     bool has_ended;
 } g_log;
 
@@ -74,6 +88,7 @@ static uint64_t now_ns(void) { return hg_clock_now() - g_log.began; }
 static void renew_maps(void) {
     struct hg_log_writing writing;
     if (HG_LIKELY(!hg_log_maps_are_old())) return;
+    if (!hg_log_writer_drops()) hg_log_flush();
     if (!hg_log_writer_begin(&writing, HG_LOG_WAIT)) return;
     write_rings(&writing);
     if (hg_log_maps_are_old()) hg_log_writer_maps(&writing); /* nobody was quicker */
@@ -89,9 +104,10 @@ static uint64_t number_now(const struct hg_log_entry *entry) {
 }
 
 /* A TIME line if one is due; its end. */
-static char *put_time(char *to, const struct hg_log_entry *entry) {
-    uint64_t now = now_ns(), last = hg_load(&g_log.last_time);
-    if (now < last + TIME_STEP_NS || !hg_swap(&g_log.last_time, &last, now)) return to;
+static char *put_time(char *to, const struct hg_log_entry *entry, uint64_t now) {
+    uint64_t last = hg_load(&g_log.last_time);
+    bool is_due = now >= last + TIME_STEP_NS && !g_wish.is_bare;
+    if (!is_due || !hg_swap(&g_log.last_time, &last, now)) return to;
     to = hg_log_entry_put(to, "# TIME ");
     to = hg_log_entry_put_decimal(to, now);
     *to++ = ' ';
@@ -102,26 +118,89 @@ static char *put_time(char *to, const struct hg_log_entry *entry) {
     return to;
 }
 
-/* ---- entries ---------------------------------------------------------------------------------------- */
+/* ---- writing out ------------------------------------------------------------------------------------ */
 
 /* The thread's own ring; now and then, that readers can put entries in order, all of them. */
-static void write_ring(struct hg_log_ring *ring, uint64_t number, enum hg_log_patience patience) {
+static void write_ring(struct desk *desk, uint64_t number, enum hg_log_patience patience) {
     struct hg_log_writing writing;
     if (!hg_log_writer_begin(&writing, patience)) return;
-    hg_log_writer_ring(&writing, ring);
-    if (number > g_log.all_until + MOST_BEHIND) {
+    hg_log_writer_ring(&writing, &desk->ring);
+    if (number > g_log.all_until + MOST_BEHIND || hg_load(&g_log_writer_stuck)) {
         write_rings(&writing);
         g_log.all_until = number;
     }
     hg_log_writer_end(&writing);
 }
 
-/* Into the ring; if that is full, after making room. */
-static void put(struct hg_log_ring *ring, const struct hg_log_entry *entry, char *text) {
-    size_t size = (size_t)(hg_log_entry_write(put_time(text, entry), entry) - text);
-    if (HG_LIKELY(hg_log_ring_put(ring, text, size))) return;
-    write_ring(ring, entry->number, HG_LOG_WAIT);
-    if (!hg_log_ring_put(ring, text, size)) hg_log_writer_drop(1);
+/* All that waits, and for its reader as long as that is allowed. False: something is left. */
+static bool settle(bool is_last) {
+    struct hg_log_writing writing;
+    uint64_t patience = hg_log_writer_patience(is_last);
+    do {
+        if (!hg_log_writer_begin(&writing, HG_LOG_WAIT)) continue;
+        write_rings(&writing);
+        if (hg_log_writer_end(&writing)) return true;
+    } while (hg_log_writer_await(&patience));
+    return false;
+}
+
+void hg_log_flush(void) {
+    if (g_log.desks) settle(false);
+}
+
+/* The bound of what a crash loses is one of the program's time: where the reader has not taken all for
+ * that long, the next call waits. */
+static bool is_late(uint64_t stuck) {
+    return !hg_log_writer_drops() && hg_clock_since(stuck) > PATIENT_NS;
+}
+
+/* In a hook its handlers' calls would be lost to the recording. A forked child that has not begun its log
+ * finds its parent's words here. */
+void hg_log_await_slow(void) {
+    uint64_t stuck = hg_load(&g_log_writer_stuck);
+    if (!stuck || !(hg_mode_watchers() & HG_WATCHER_LOG)) return;
+    const struct desk *desk = tls_thread->record ? g_log.desks[tls_thread->shard_number] : NULL;
+    const uint64_t most = HG_LOG_RING_BYTES - 2 * HG_LOG_ENTRY_MOST;
+    bool is_full = desk && hg_log_ring_used(&desk->ring) > most;
+    if (is_full || g_log.is_hasty || is_late(stuck)) settle(false);
+}
+
+/* ---- entries ---------------------------------------------------------------------------------------- */
+
+/* What has no ring: of a thread for which there is no room, or that is just being attached. */
+static bool write_alone(const char *text, size_t size) {
+    struct hg_log_writing writing;
+    if (!hg_log_writer_begin(&writing, HG_LOG_WAIT)) return false;
+    bool is_taken = hg_log_writer_text(&writing, text, size);
+    hg_log_writer_end(&writing);
+    return is_taken;
+}
+
+/* Into the ring once there is room. What lies in it may be a handler's, above an entry that it
+ * interrupted: none of that can be written out before. */
+static bool put_late(struct desk *desk, uint64_t number, const char *text, size_t size) {
+    write_ring(desk, number, HG_LOG_WAIT);
+    if (hg_log_ring_put(&desk->ring, text, size)) return true;
+    bool is_settled = settle(false);
+    if (hg_log_ring_put(&desk->ring, text, size)) return true;
+    return is_settled && write_alone(text, size);
+}
+
+static void put(struct desk *desk, const struct hg_log_entry *entry, char *text) {
+    uint64_t now = now_ns();
+    uint64_t dropped = HG_UNLIKELY(hg_load(&desk->dropped)) ? hg_exchange(&desk->dropped, 0) : 0;
+    char *to = dropped ? hg_log_writer_put_dropped(text, dropped) : text;
+    to = hg_log_entry_write(put_time(to, entry, now), entry);
+    size_t size = (size_t)(to - text);
+    bool is_put = hg_log_ring_put(&desk->ring, text, size);
+    if (HG_UNLIKELY(!is_put) && !put_late(desk, entry->number, text, size)) {
+        hg_add_shared(&desk->dropped, dropped + 1);
+        hg_add_shared(&g_header->output_losses, 1);
+    }
+    bool is_due = now > desk->written + OWN_NS;
+    if (HG_LIKELY(!is_due && hg_log_ring_used(&desk->ring) <= HG_LOG_RING_BYTES / 2)) return;
+    desk->written = now;
+    write_ring(desk, entry->number, HG_LOG_TRY);
 }
 
 static void walk(struct hg_log_entry *entry, const struct hg_event *event) {
@@ -138,29 +217,27 @@ static void walk(struct hg_log_entry *entry, const struct hg_event *event) {
 static void put_with_stack(struct desk *desk, struct hg_log_entry *entry,
                            const struct hg_event *event) {
     if (g_options.log_stacks) walk(entry, event);
-    if (HG_UNLIKELY(hg_log_ring_forget(&desk->ring))) hg_log_writer_drop(1);
-    put(&desk->ring, entry, desk->text);
+    if (HG_UNLIKELY(hg_log_ring_forget(&desk->ring))) {
+        hg_add_shared(&desk->dropped, 1);
+        hg_add_shared(&g_header->output_losses, 1);
+    }
+    put(desk, entry, desk->text);
 }
 
 /* One of a handler inside a hook uses the same ring. */
 static void put_nested(struct desk *desk, const struct hg_log_entry *entry) {
     char text[HG_LOG_ENTRY_BARE];
-    put(&desk->ring, entry, text);
+    put(desk, entry, text);
 }
 
-/* An event that has no ring: of a thread for which there is no room, or that is just being attached. */
-static void write_alone(const struct hg_log_entry *entry) {
+static void put_alone(const struct hg_log_entry *entry) {
     char text[HG_LOG_ENTRY_BARE];
-    char *end = hg_log_entry_write(put_time(text, entry), entry);
-    struct hg_log_writing writing;
-    bool is_written = hg_log_writer_begin(&writing, HG_LOG_WAIT);
-    if (!is_written) {
-        hg_log_writer_drop(1);
-        return;
-    }
-    if (!hg_log_writer_text(&writing, text, (size_t)(end - text))) hg_log_writer_drop(1);
-    hg_log_writer_end(&writing);
+    char *end = hg_log_entry_write(put_time(text, entry, now_ns()), entry);
+    if (!write_alone(text, (size_t)(end - text))) hg_log_writer_drop(1);
 }
+
+/* Nobody would come for it, or a crash must find it written. */
+static bool is_wanted_now(void) { return g_log.is_hasty || hg_load(&g_log.is_prompt); }
 
 void hg_log_write(const struct hg_event *event) {
     if (HG_UNLIKELY(!g_log.desks)) return;
@@ -168,22 +245,14 @@ void hg_log_write(const struct hg_event *event) {
     entry.pid = hg_lifecycle_identity()->pid;
     struct desk *desk = tls_thread->record ? desk_of(tls_thread) : NULL;
     if (HG_UNLIKELY(!desk)) {
-        write_alone(&entry);
+        put_alone(&entry);
         return;
     }
     if (HG_LIKELY(event->thread)) put_with_stack(desk, &entry, event);
     else put_nested(desk, &entry);
-    bool is_half_full = hg_log_ring_used(&desk->ring) > HG_LOG_RING_BYTES / 2;
-    if (HG_UNLIKELY(g_log.is_prompt || is_half_full)) {
-        write_ring(&desk->ring, entry.number, g_log.is_prompt ? HG_LOG_WAIT : HG_LOG_TRY);
-    }
-}
-
-void hg_log_flush(void) {
-    struct hg_log_writing writing;
-    if (!g_log.desks || !hg_log_writer_begin(&writing, HG_LOG_WAIT)) return;
-    write_rings(&writing);
-    hg_log_writer_end(&writing);
+    if (HG_LIKELY(!is_wanted_now())) return;
+    write_ring(desk, entry.number, HG_LOG_WAIT);
+    if (g_log.is_hasty && hg_log_ring_used(&desk->ring)) settle(false);
 }
 
 /* ---- where to ---------------------------------------------------------------------------------------- */
@@ -233,8 +302,9 @@ static bool find_target(struct hg_sink *sink) {
     bool is_named = *g_options.log && g_options.log_fd < 0;
     if (is_named && !g_wish.has_chosen) return open_named(sink);
     if (g_header->flags & HG_FLAG_FORKED) return use_again(sink);
-    if (g_options.log_fd < 0) return use(sink, USUAL_FD);
-    if (use(sink, g_options.log_fd)) return true;
+    int fd = g_options.log_fd < 0 ? USUAL_FD : g_options.log_fd;
+    g_wish.is_users = use(sink, fd) && fd == USUAL_FD;
+    if (g_wish.is_known || g_options.log_fd < 0) return g_wish.is_known;
     char number[24];
     HG_SAY("descriptor ", hg_text_decimal(number, (uint64_t)g_options.log_fd),
            " (HEAPGLASS_LOG_FD) is not open for writing; there is no log");
@@ -250,12 +320,21 @@ static bool have_desks(void) {
     return g_log.desks && hg_log_writer_start();
 }
 
+/* Who has opened it expects of it what any pipe does. */
+static bool drops(void) {
+    if (g_options.log_full == HG_LOG_FULL_UNSAID) return !g_wish.is_users;
+    return g_options.log_full == HG_LOG_FULL_DROP;
+}
+
+static bool is_wished(void) { return !g_wish.is_off && (g_wish.is_on || !g_wish.is_bare); }
+
 /* The header, to a target that has just been set; then everything is logged. */
-static void begin(void) {
+static void begin(bool has_header) {
     struct hg_log_writing writing;
-    if (g_wish.is_off || !hg_log_writer_has_target() || !have_desks()) return;
-    if (hg_log_writer_begin(&writing, HG_LOG_WAIT)) {
-        hg_log_writer_header(&writing);
+    if (!is_wished() || !hg_log_writer_has_target() || !have_desks()) return;
+    g_wish.is_on = true;
+    if (has_header && hg_log_writer_begin(&writing, HG_LOG_WAIT)) {
+        hg_log_writer_header(&writing, g_options.log_each);
         hg_log_writer_end(&writing);
     }
     hg_mode_watch(HG_WATCHER_LOG, true);
@@ -265,57 +344,92 @@ void hg_log_start(void) {
     struct hg_sink sink;
     __builtin_memset(&g_log, 0, sizeof g_log);
     g_log.is_prompt = true;
+    g_log.is_hasty = g_options.log_each;
     hg_log_maps_start();
     hg_log_writer_leave_parent();
-    if (find_target(&sink)) hg_log_writer_set_target(&sink);
-    begin();
-}
-
-void hg_log_enable(bool is_wanted) {
-    if (g_log.has_ended) return;
-    g_wish.is_off = !is_wanted;
-    bool is_on = hg_mode_watchers() & HG_WATCHER_LOG;
-    if (is_wanted == is_on) return;
-    if (is_wanted) {
-        begin();
-        return;
-    }
-    hg_mode_watch(HG_WATCHER_LOG, false);
-    hg_log_flush();
-}
-
-void hg_log_set_fd(int fd) {
-    struct hg_sink sink;
-    if (g_log.has_ended) return;
-    g_wish.has_chosen = true;
-    hg_log_flush();
-    if (!use(&sink, fd)) hg_mode_watch(HG_WATCHER_LOG, false);
-    if (have_desks()) hg_log_writer_set_target(&sink);
-    begin();
+    if (find_target(&sink)) hg_log_writer_set_target(&sink, drops());
+    begin(!g_wish.is_bare);
 }
 
 /* What nobody takes any more. */
 static void lose_the_rest(void) {
     for (uint32_t i = 0, n = hg_threads_shards(); i < n; i++) {
         struct desk *desk = hg_load_acquire(&g_log.desks[i]);
-        if (desk) hg_log_writer_discard(&desk->ring);
+        if (!desk) continue;
+        hg_log_writer_discard(&desk->ring);
+        hg_log_writer_say_dropped(hg_exchange(&desk->dropped, 0));
     }
 }
 
-void hg_log_end(void) {
+/* All that waits, and behind that what is still to be said: for this there is room. */
+static void close_with(void (*say)(struct hg_log_writing *)) {
     struct hg_log_writing writing;
+    if (!g_log.desks) return;
+    bool is_settled = settle(true);
+    if (!hg_log_writer_begin(&writing, HG_LOG_LAST)) return;
+    if (is_settled) write_rings(&writing); /* what came just now */
+    lose_the_rest();
+    if (say) say(&writing);
+    uint64_t patience = hg_log_writer_patience(true);
+    while (!hg_log_writer_end(&writing) && hg_log_writer_await(&patience) &&
+           hg_log_writer_begin(&writing, HG_LOG_LAST)) {
+        continue;
+    }
+}
+
+/* Without a file at the start; the program may have opened one there since. */
+static void find_late(bool is_bare) {
+    struct hg_sink sink;
+    if (g_wish.is_known || g_wish.has_chosen || *g_options.log) return;
+    g_wish.is_bare = is_bare;
+    if (find_target(&sink) && have_desks()) hg_log_writer_set_target(&sink, drops());
+}
+
+void hg_log_enable(bool is_wanted, bool is_bare) {
+    if (g_log.has_ended) return;
+    g_wish.is_off = !is_wanted;
+    g_wish.is_on = is_wanted;
+    bool is_on = hg_mode_watchers() & HG_WATCHER_LOG;
+    if (is_wanted == is_on) return;
+    if (is_wanted) {
+        find_late(is_bare);
+        begin(!is_bare);
+        return;
+    }
+    hg_mode_watch(HG_WATCHER_LOG, false);
+    hg_log_flush();
+}
+
+void hg_log_set_fd(int fd, bool is_bare) {
+    struct hg_sink sink;
+    if (g_log.has_ended) return;
+    close_with(NULL);
+    g_wish.has_chosen = true;
+    g_wish.is_users = false;
+    g_wish.is_bare = is_bare;
+    if (!use(&sink, fd)) hg_mode_watch(HG_WATCHER_LOG, false);
+    if (have_desks()) hg_log_writer_set_target(&sink, drops());
+    hg_log_maps_start(); /* none were written there */
+    begin(!is_bare);
+}
+
+static void say_end(struct hg_log_writing *writing) {
+    hg_log_notes_write(writing);
+    hg_log_writer_mark(writing, "FINI");
+}
+
+void hg_log_end(void) {
     bool is_on = hg_mode_watchers() & HG_WATCHER_LOG;
     if (!g_log.desks || g_log.has_ended) return;
     g_log.has_ended = true;
     hg_mode_watch(HG_WATCHER_LOG, false);
-    if (!hg_log_writer_begin(&writing, HG_LOG_LAST)) return;
-    write_rings(&writing);
-    if (is_on) {
-        hg_log_notes_write(&writing);
-        hg_log_writer_mark(&writing, "FINI");
-    }
-    hg_log_writer_end(&writing);
-    lose_the_rest();
+    close_with(is_on ? say_end : NULL);
+}
+
+void hg_log_abort(void) {
+    if (!g_log.desks || g_log.has_ended) return;
+    g_log.is_hasty = true;
+    close_with(g_wish.is_bare ? NULL : hg_log_writer_aborted);
 }
 
 /* ---- the service --------------------------------------------------------------------------------- */
@@ -327,20 +441,45 @@ static bool start_job(void) {
 }
 
 /* From now on someone looks after them. */
-static void open_job(void) { g_log.is_prompt = false; }
+static void open_job(void) { hg_store(&g_log.is_prompt, false); }
 
-static void run_job(uint64_t now) {
+static bool is_anything_waiting(void) {
+    for (uint32_t i = 0, n = hg_threads_shards(); i < n; i++) {
+        struct desk *desk = hg_load_acquire(&g_log.desks[i]);
+        if (desk && hg_log_ring_used(&desk->ring)) return true;
+    }
+    return hg_load(&g_log_writer_stuck);
+}
+
+/* Where next to nothing is logged, entries are written at once and nobody need look after them: from one
+ * round before that is relied on, for what was put until then. */
+static uint64_t next_round(bool is_any) {
+    uint64_t number = hg_event_last_number(), came = number - g_log.seen;
+    bool was_idle = g_log.idle > IDLE_ROUNDS;
+    g_log.seen = number;
+    if (is_any || came > (was_idle ? BUSY_ENTRIES : 0)) g_log.idle = 0;
+    else g_log.idle++;
+    hg_store(&g_log.is_prompt, g_log.idle >= IDLE_ROUNDS);
+    return g_log.idle > IDLE_ROUNDS ? IDLE_NS : REST_NS;
+}
+
+static void write_what_waits(void) {
     struct hg_log_writing writing;
-    g_log_job.due = now + REST_NS;
     if (!hg_log_writer_begin(&writing, HG_LOG_SERVICE)) return;
     write_rings(&writing);
     hg_log_writer_end(&writing);
 }
 
+static void run_job(uint64_t now) {
+    bool is_any = is_anything_waiting();
+    g_log_job.due = now + next_round(is_any);
+    if (is_any) write_what_waits();
+}
+
 /* From now on nobody does. */
 static void close_job(void) {
-    g_log.is_prompt = true;
-    run_job(0);
+    hg_store(&g_log.is_prompt, true);
+    write_what_waits();
 }
 
 struct hg_job g_log_job = {

@@ -13,19 +13,22 @@
 
 #define FRONT_BYTES (256u << 10)
 #define LEAST_ROOM 16384u   /* in the front, for a header or maps; else they are left out */
-#define WAIT_NS 1000000000u /* for another who writes: its own patience, and that it may not run */
+#define WAIT_NS 1000000000u /* for another who writes: its disk may be slow, or it not run */
 #define SLEEP_NS 20000u
 #define STUCK_NS 1000000u /* it is not looked at again until then */
 
+uint64_t g_log_writer_stuck;
+
 static struct {
-    uint32_t lock;
+    uint32_t lock; /* the thread that has it */
     struct hg_sink sink;
     char *front;
     uint32_t front_from, front_to; /* what waits in it */
     struct hg_log_ring *cut;       /* the ring whose entry was written in part, or NULL */
     uint32_t cut_left;             /* bytes of that entry that are missing */
     uint64_t dropped;              /* entries, not yet said in the log */
-    uint64_t stuck_until;          /* CLOCK_MONOTONIC: the last write was not taken; 0: it was */
+    uint64_t look_again;           /* CLOCK_MONOTONIC: the last write was not taken; 0: it was */
+    bool drops;
 } g_writer;
 
 bool hg_log_writer_start(void) {
@@ -36,73 +39,120 @@ bool hg_log_writer_start(void) {
 void hg_log_writer_leave_parent(void) {
     hg_sink_drop(&g_writer.sink);
     __builtin_memset(&g_writer, 0, sizeof g_writer);
+    hg_store(&g_log_writer_stuck, 0);
 }
 
 bool hg_log_writer_has_target(void) { return hg_load(&g_writer.sink.kind) != HG_SINK_NONE; }
 
+bool hg_log_writer_drops(void) { return hg_load(&g_writer.drops); }
+
+void hg_log_writer_say_dropped(uint64_t entries) { hg_add_shared(&g_writer.dropped, entries); }
+
 void hg_log_writer_drop(uint64_t entries) {
-    hg_add_shared(&g_writer.dropped, entries);
     hg_add_shared(&g_header->output_losses, entries);
+    hg_log_writer_say_dropped(entries);
 }
 
 /* ---- the lock --------------------------------------------------------------------------------------- */
 
-static bool lock(uint64_t patience_ns) {
-    uint64_t began = 0;
-    while (hg_exchange(&g_writer.lock, 1)) {
-        if (!began) began = hg_clock_precise();
-        if (hg_clock_since(began) >= patience_ns) return false;
-        hg_sys_sleep(SLEEP_NS);
-    }
-    return true;
+/* One that a child of vfork had, which shares our memory and was killed with it. */
+static bool take_from_dead(uint32_t holder, uint32_t self) {
+    return holder && !hg_sys_thread_alive(hg_lifecycle_identity()->pid, holder) &&
+           hg_swap(&g_writer.lock, &holder, self);
 }
 
-static void unlock(void) { hg_store_release(&g_writer.lock, 0); }
+/* Signals are held back from when it is had, and not before. */
+static bool lock(uint64_t *signals, uint64_t patience_ns) {
+    uint32_t self = hg_sys_tid();
+    for (uint64_t began = 0, took;;) {
+        uint32_t holder = 0;
+        *signals = hg_sys_block_signals();
+        if (hg_swap(&g_writer.lock, &holder, self)) return true;
+        if (!began) began = hg_clock_precise();
+        took = hg_clock_since(began);
+        if (took >= WAIT_NS && take_from_dead(holder, self)) return true;
+        hg_sys_restore_signals(*signals);
+        if (took >= patience_ns) return false;
+        hg_sys_sleep(SLEEP_NS);
+    }
+}
+
+static void unlock(uint64_t signals) {
+    hg_store_release(&g_writer.lock, 0);
+    hg_sys_restore_signals(signals);
+}
 
 /* Whether it was stuck a moment ago: to look again at each event would cost too much. */
 static bool is_stuck_now(void) {
-    uint64_t until = hg_load(&g_writer.stuck_until);
+    uint64_t until = hg_load(&g_writer.look_again);
     return HG_UNLIKELY(until) && hg_clock_precise() < until;
 }
 
+/* Whoever waits for the reader waits for another who writes, too. */
 static uint64_t lock_patience(enum hg_log_patience patience) {
-    return patience == HG_LOG_WAIT || patience == HG_LOG_LAST ? WAIT_NS : 0;
+    if (patience == HG_LOG_TRY || patience == HG_LOG_SERVICE) return 0;
+    return g_writer.drops ? WAIT_NS : UINT64_MAX;
+}
+
+/* The program has closed it, or its reader is gone: that was the log. */
+static void leave_if_gone(void) {
+    if (!hg_log_writer_has_target()) hg_mode_watch(HG_WATCHER_LOG, false);
 }
 
 bool hg_log_writer_begin(struct hg_log_writing *writing, enum hg_log_patience patience) {
     if (patience == HG_LOG_TRY && hg_load(&g_writer.lock)) return false;
     if (patience != HG_LOG_LAST && is_stuck_now()) return false;
-    writing->signals = hg_sys_block_signals();
-    if (!lock(lock_patience(patience))) {
-        hg_sys_restore_signals(writing->signals);
-        return false;
-    }
+    if (!lock(&writing->signals, lock_patience(patience))) return false;
     writing->opened = hg_sink_open(&g_writer.sink, patience == HG_LOG_SERVICE);
+    writing->opened.is_last = patience == HG_LOG_LAST;
     writing->is_stuck = writing->opened.fd < 0;
-    if (patience == HG_LOG_LAST) writing->opened.patience = hg_sink_last_patience(&g_writer.sink);
-    /* The program has closed it: that was the log. */
-    if (!hg_log_writer_has_target()) hg_mode_watch(HG_WATCHER_LOG, false);
+    leave_if_gone();
     return true;
 }
 
-void hg_log_writer_end(struct hg_log_writing *writing) {
-    hg_sink_close(&writing->opened);
-    uint64_t now = writing->is_stuck ? hg_clock_precise() : 0;
-    hg_store(&g_writer.stuck_until, now ? now + STUCK_NS : 0);
-    unlock();
-    hg_sys_restore_signals(writing->signals);
+static void note_stuck(bool is_stuck) {
+    uint64_t now = is_stuck ? hg_clock_precise() : 0;
+    hg_store(&g_writer.look_again, now ? now + STUCK_NS : 0);
+    if (!now || !hg_load(&g_log_writer_stuck)) hg_store(&g_log_writer_stuck, now);
 }
 
-void hg_log_writer_set_target(const struct hg_sink *sink) {
-    uint64_t signals = hg_sys_block_signals();
-    if (lock(WAIT_NS)) {
-        hg_sink_drop(&g_writer.sink);
-        g_writer.sink = *sink;
-        g_writer.front_from = g_writer.front_to = 0;
-        g_writer.cut = NULL;
-        unlock();
-    }
-    hg_sys_restore_signals(signals);
+static bool write_front(struct hg_log_writing *writing);
+
+bool hg_log_writer_end(struct hg_log_writing *writing) {
+    bool is_open = writing->opened.fd >= 0;
+    bool is_done = write_front(writing) && !writing->is_stuck;
+    hg_sink_close(&writing->opened);
+    leave_if_gone();
+    is_done |= !hg_log_writer_has_target();
+    if (is_done || is_open) note_stuck(!is_done);
+    unlock(writing->signals);
+    return is_done;
+}
+
+void hg_log_writer_set_target(const struct hg_sink *sink, bool drops) {
+    uint64_t signals;
+    if (!lock(&signals, WAIT_NS)) return;
+    hg_sink_drop(&g_writer.sink);
+    g_writer.sink = *sink;
+    g_writer.sink.keeps_half = g_writer.drops = drops;
+    g_writer.front_from = g_writer.front_to = 0;
+    g_writer.cut = NULL;
+    g_writer.look_again = 0;
+    hg_store(&g_log_writer_stuck, 0);
+    unlock(signals);
+}
+
+/* ---- waiting ---------------------------------------------------------------------------------------- */
+
+uint64_t hg_log_writer_patience(bool is_last) {
+    if (!g_writer.drops) return HG_SINK_FOR_EVER;
+    return is_last ? hg_sink_last_patience(&g_writer.sink) : hg_sink_patience(&g_writer.sink);
+}
+
+bool hg_log_writer_await(uint64_t *patience) {
+    if (!hg_sink_await(&g_writer.sink, patience)) return false;
+    hg_store(&g_writer.look_again, 0);
+    return true;
 }
 
 /* ---- writing ---------------------------------------------------------------------------------------- */
@@ -139,15 +189,21 @@ static void note_cut(struct hg_log_ring *ring, const char *text, size_t done) {
     g_writer.cut_left = (uint32_t)(end - done);
 }
 
-static void say_dropped(void) {
-    uint64_t dropped = g_writer.front_to ? 0 : hg_exchange(&g_writer.dropped, 0);
-    if (!dropped) return;
-    char *to = hg_log_entry_put(g_writer.front, "# DROPPED ");
-    to = hg_log_entry_put_decimal(to, dropped);
+char *hg_log_writer_put_dropped(char *to, uint64_t entries) {
+    to = hg_log_entry_put(to, "# DROPPED ");
+    to = hg_log_entry_put_decimal(to, entries);
     *to++ = ' ';
     to = hg_log_entry_put_decimal(to, hg_lifecycle_identity()->pid);
     *to++ = '\n';
-    g_writer.front_to = (uint32_t)(to - g_writer.front);
+    return to;
+}
+
+static void say_dropped(void) {
+    if (!hg_load(&g_writer.dropped) || FRONT_BYTES - g_writer.front_to < HG_LOG_WRITER_DROPPED)
+        return;
+    char *to = g_writer.front + g_writer.front_to;
+    char *end = hg_log_writer_put_dropped(to, hg_exchange(&g_writer.dropped, 0));
+    g_writer.front_to += (uint32_t)(end - to);
 }
 
 static bool write_front(struct hg_log_writing *writing) {
@@ -183,15 +239,34 @@ void hg_log_writer_ring(struct hg_log_writing *writing, struct hg_log_ring *ring
     }
 }
 
+/* The entries that a ring's text has, and those that it says were dropped before. */
+static uint64_t count_entries(const char *text, size_t size, uint64_t *said) {
+    static const char key[] = "# DROPPED ";
+    uint64_t entries = 0;
+    for (size_t at = 0; at < size; at++) {
+        bool is_line = !at || text[at - 1] == '\n';
+        if (!is_line) continue;
+        entries += text[at] == '-';
+        if (size - at < sizeof key || __builtin_memcmp(text + at, key, sizeof key - 1) != 0)
+            continue;
+        uint64_t count = 0;
+        for (at += sizeof key - 1; at < size && text[at] != ' '; at++)
+            count = count * 10 + (uint64_t)(text[at] - '0');
+        *said += count;
+    }
+    return entries;
+}
+
 void hg_log_writer_discard(struct hg_log_ring *ring) {
     const char *text;
     size_t size;
-    uint64_t entries = 0;
+    uint64_t entries = 0, said = 0;
     while ((size = hg_log_ring_next(ring, &text))) {
-        for (size_t end = 3; end <= size; end++) entries += ends_entry(text, end);
+        entries += count_entries(text, size, &said);
         hg_log_ring_take(ring, size);
     }
     hg_log_writer_drop(entries);
+    hg_log_writer_say_dropped(said);
 }
 
 /* ---- the front ---------------------------------------------------------------------------------- */
@@ -250,7 +325,15 @@ static bool has_room(struct hg_log_writing *writing) {
     return g_writer.front_to + LEAST_ROOM < FRONT_BYTES;
 }
 
-void hg_log_writer_header(struct hg_log_writing *writing) {
+/* What a process that does not end by itself may leave unwritten. */
+static void put_flush(bool is_hasty) {
+    bool is_at_once = g_writer.sink.kind == HG_SINK_FILE || !g_writer.drops;
+    put("# FLUSH ");
+    put(!is_at_once ? "reader" : is_hasty ? "entry" : "10ms");
+    put_number(" ", hg_lifecycle_identity()->pid);
+}
+
+void hg_log_writer_header(struct hg_log_writing *writing, bool is_hasty) {
     static char directory[HG_PATH_BYTES];
     if (!has_room(writing)) return;
     put_number("# PID ", hg_lifecycle_identity()->pid);
@@ -258,6 +341,7 @@ void hg_log_writer_header(struct hg_log_writing *writing) {
     if (hg_sys_getcwd(directory, sizeof directory) > 0) put_path("# CWD ", directory);
     put_maps();
     put_mark("INIT");
+    put_flush(is_hasty);
     write_front(writing);
 }
 
@@ -272,4 +356,10 @@ void hg_log_writer_mark(struct hg_log_writing *writing, const char *name) {
     write_front(writing);
     if (g_writer.front_to + HG_LOG_ENTRY_BARE < FRONT_BYTES) put_mark(name);
     write_front(writing);
+}
+
+void hg_log_writer_aborted(struct hg_log_writing *writing) {
+    write_front(writing);
+    if (g_writer.front_to + HG_LOG_ENTRY_BARE < FRONT_BYTES)
+        put_number("# ABORTED ", hg_lifecycle_identity()->pid);
 }

@@ -1,5 +1,6 @@
 /* The one who writes the log out: whoever holds its lock. Signals are held back meanwhile, so that no
- * handler jumps out of it.
+ * handler jumps out of it, and the other side is not waited for: what it does not take stays where it
+ * is. To wait for the other side, nothing is held.
  *
  * Before the rings' entries goes the front: header lines, maps, marks, what has been dropped. A write
  * that ends within an entry is remembered, and the rest of that entry comes before anything else. */
@@ -13,7 +14,7 @@ enum hg_log_patience {
     HG_LOG_TRY,     /* not if another is at it */
     HG_LOG_WAIT,    /* ... unless that one is done soon */
     HG_LOG_LAST,    /* the process ends: there is no later */
-    HG_LOG_SERVICE, /* the service thread, which never waits */
+    HG_LOG_SERVICE, /* the service thread */
 };
 
 struct hg_log_writing {
@@ -27,26 +28,42 @@ bool hg_log_writer_start(void);
 /* A recording starts: nothing is left of a parent's, its file is let go. */
 void hg_log_writer_leave_parent(void);
 
-/* Where to, from now on. */
-void hg_log_writer_set_target(const struct hg_sink *sink);
+/* Where to, from now on; and whether entries are dropped where the other side is slow. */
+void hg_log_writer_set_target(const struct hg_sink *sink, bool drops);
 bool hg_log_writer_has_target(void);
 
-/* Take the lock; false: another has it. */
+/* Since when not all was taken that waits, by CLOCK_MONOTONIC; 0: all was. */
+HG_GLOBAL uint64_t g_log_writer_stuck;
+bool hg_log_writer_drops(void);
+
+/* ns that the other side may be waited for; `is_last`: by the last writes of the process. */
+uint64_t hg_log_writer_patience(bool is_last);
+/* Wait for it, with the signals that the thread has; as hg_sink_await(). */
+bool hg_log_writer_await(uint64_t *patience);
+
+/* Take the lock; false: another has it, or nothing was taken a moment ago. */
 bool hg_log_writer_begin(struct hg_log_writing *writing, enum hg_log_patience patience);
-void hg_log_writer_end(struct hg_log_writing *writing);
+/* The front is written, too, if that was not done. True: nothing is left of what was to be written. */
+bool hg_log_writer_end(struct hg_log_writing *writing);
 
 /* What a ring holds. */
 void hg_log_writer_ring(struct hg_log_writing *writing, struct hg_log_ring *ring);
 /* Whole lines or entries; false: there is no room for them, now that nothing is taken. */
 bool hg_log_writer_text(struct hg_log_writing *writing, const char *text, size_t size);
-/* PID, EXE, CWD, MAPS and INIT; MAPS alone; an entry that is no call. */
-void hg_log_writer_header(struct hg_log_writing *writing);
+/* PID, EXE, CWD, MAPS, INIT and FLUSH; MAPS alone; an entry that is no call. */
+void hg_log_writer_header(struct hg_log_writing *writing, bool is_hasty);
 void hg_log_writer_maps(struct hg_log_writing *writing);
 void hg_log_writer_mark(struct hg_log_writing *writing, const char *name);
+/* ABORTED: the process ends, and nothing is missing. */
+void hg_log_writer_aborted(struct hg_log_writing *writing);
 
-/* Entries that nobody will ever write. */
+/* Entries that nobody will ever write: counted, and said in the front; or said only. */
 void hg_log_writer_drop(uint64_t entries);
+void hg_log_writer_say_dropped(uint64_t entries);
 /* ... all that a ring holds. */
 void hg_log_writer_discard(struct hg_log_ring *ring);
+/* The line that says so, for whoever has a better place for it; its end. */
+#define HG_LOG_WRITER_DROPPED 48u /* bytes it has at the most */
+char *hg_log_writer_put_dropped(char *to, uint64_t entries);
 
 #endif

@@ -26,9 +26,9 @@ HG_EXPORT malloc_stat_vars malloc_stat_get_stat(malloc_stat_operation operation)
 HG_EXPORT uint32_t malloc_stat_get_version(void) { return MALLOC_STAT_VERSION; }
 
 HG_EXPORT void malloc_stat_change_log_state(int is_on) {
-    if (hg_lifecycle_start()) hg_log_enable(is_on != 0);
+    if (hg_lifecycle_start()) hg_log_enable(is_on != 0, true);
 }
 
 HG_EXPORT void malloc_stat_set_log_fd(int fd) {
-    if (hg_lifecycle_start()) hg_log_set_fd(fd);
+    if (hg_lifecycle_start()) hg_log_set_fd(fd, true);
 }

@@ -189,13 +189,28 @@ static void read_leaks(struct hg_options *o) {
     if (is_word(o->leaks, "0") || is_word(o->leaks, "log")) *o->leaks = 0;
 }
 
+/* Which of some words it is, from 1; 0: none of them, or nothing is said. NULL ends the list. */
+static uint32_t word(const char *name, const char *const *words, const char *expected) {
+    const char *text = hg_options_env(name);
+    if (!text || !*text) return 0;
+    for (uint32_t i = 0; words[i]; i++) {
+        if (is_word(text, words[i])) return i + 1;
+    }
+    say_bad(name, text, expected);
+    return 0;
+}
+
 static void read_log(struct hg_options *o) {
+    static const char *const full[] = {"wait", "drop", NULL}, *const flush[] = {"10ms", "entry",
+                                                                                NULL};
     const char *log = hg_options_env("HEAPGLASS_LOG");
     hg_text_copy(o->log, sizeof o->log, log ? log : "");
     uint64_t fd = number("HEAPGLASS_LOG_FD", read_count, UINT64_MAX, 0, INT32_MAX,
                          "the number of a descriptor");
     o->log_fd = fd == UINT64_MAX ? -1 : (int)fd;
     o->log_stacks = number("HEAPGLASS_LOG_STACKS", read_switch, 0, 0, 1, "0 or 1");
+    o->log_full = (enum hg_log_full)word("HEAPGLASS_LOG_FULL", full, "wait or drop");
+    o->log_each = word("HEAPGLASS_LOG_FLUSH", flush, "10ms or entry") == 2;
     o->trace = number("HEAPGLASS_TRACE", read_switch, 0, 0, 1, "0 or 1");
 }
 

@@ -5,6 +5,13 @@
 
 #include "base.h"
 
+/* What becomes of a log's entries that its reader does not take in time. */
+enum hg_log_full {
+    HG_LOG_FULL_UNSAID, /* it depends on who opened it */
+    HG_LOG_FULL_WAIT,
+    HG_LOG_FULL_DROP,
+};
+
 struct hg_options {
     char output[4096];       /* template of the recording's name; empty: the default name */
     bool in_memory;          /* no recording is wanted: the tables lie in memory */
@@ -27,8 +34,10 @@ struct hg_options {
     char log[4096];         /* template of the text log's name; empty: none */
     int log_fd;             /* ... or the descriptor it goes to; -1: none is named */
     bool log_stacks;        /* ... with the call stacks */
-    bool trace;             /* a line on stderr for each call */
-    uint64_t session;       /* ties the processes of one `heapglass run` together */
+    bool log_each;          /* ... each entry written before the call goes on */
+    enum hg_log_full log_full;
+    bool trace;       /* a line on stderr for each call */
+    uint64_t session; /* ties the processes of one `heapglass run` together */
 };
 
 HG_GLOBAL struct hg_options g_options;

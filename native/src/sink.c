@@ -19,6 +19,8 @@
 #define SHARE_WAITED 2u
 #define HIGHEST_NUMBER 65536u
 #define MOST_REFUSALS 4u
+#define SLICE_NS 100000000u /* waited at once: then the descriptor is looked at again */
+#define NAP_NS 1000000u
 
 static enum hg_sink_kind kind_of(const struct stat *stat) {
     if (S_ISREG(stat->st_mode)) return HG_SINK_FILE;
@@ -42,6 +44,7 @@ bool hg_sink_use(struct hg_sink *sink, int fd) {
     sink->device = stat.st_dev;
     sink->inode = stat.st_ino;
     sink->since = hg_clock_precise();
+    sink->pid = hg_sys_pid();
     if (sink->kind == HG_SINK_PIPE) hg_sys_widen_pipe(fd, PIPE_BYTES);
     sink->first = takes_now(fd) ? FIRST_PATIENCE_NS : FULL_PATIENCE_NS;
     return sink->kind != HG_SINK_NONE;
@@ -77,7 +80,7 @@ void hg_sink_drop(struct hg_sink *sink) {
 
 /* ---- writing ---------------------------------------------------------------------------------------- */
 
-/* The same pipe opened again, so that writes do not block though the program's own may. */
+/* The same pipe or terminal opened again, so that writes do not block though the program's own may. */
 static int reopen(int fd) {
     char path[64];
     struct hg_text text = {path, sizeof path, 0};
@@ -85,17 +88,6 @@ static int reopen(int fd) {
     hg_text_number(&text, (uint64_t)fd);
     hg_text_end(&text);
     return hg_sys_open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0);
-}
-
-static uint64_t patience(const struct hg_sink *sink) {
-    uint64_t allowed = sink->first + hg_clock_since(sink->since) / SHARE_WAITED;
-    uint64_t waited = hg_load(&sink->waited);
-    if (waited >= allowed || hg_load(&sink->is_stalled)) return 0;
-    return allowed - waited < sink->first ? allowed - waited : sink->first;
-}
-
-uint64_t hg_sink_last_patience(const struct hg_sink *sink) {
-    return hg_load(&sink->is_stalled) ? 0 : sink->first;
 }
 
 /* The program has closed ours, as daemons close all they can. */
@@ -106,24 +98,34 @@ static void open_by_path(const struct hg_sink *sink, struct hg_opened *opened) {
     opened->is_extra = true;
 }
 
+/* A device that is no terminal is not opened again: that might do something. */
+static void make_unblocking(struct hg_sink *sink, struct hg_opened *opened) {
+    bool is_worth_it =
+        sink->kind == HG_SINK_PIPE ||
+        (sink->kind == HG_SINK_OTHER && !sink->is_socket && hg_sys_is_terminal(opened->fd));
+    int extra = is_worth_it ? reopen(opened->fd) : -1;
+    opened->never_blocks = sink->is_socket || extra >= 0;
+    sink->may_block = sink->kind == HG_SINK_PIPE && extra < 0;
+    if (extra < 0) return;
+    hg_sink_close(opened);
+    opened->fd = extra;
+    opened->is_extra = true;
+}
+
 struct hg_opened hg_sink_open(struct hg_sink *sink, bool is_service) {
-    struct hg_opened opened = {-1, is_service, 0};
+    struct hg_opened opened = {.fd = -1, .is_extra = is_service};
     if (hg_load(&sink->kind) == HG_SINK_NONE) return opened;
     opened.fd = is_service ? hg_service_borrow(sink->fd) : sink->fd;
     if (sink->is_ours && !is_still(sink, opened.fd)) open_by_path(sink, &opened);
     /* That the service cannot borrow it says nothing about the program's. */
     if (is_service && opened.fd < 0) return opened;
     if (!is_still(sink, opened.fd)) {
-        hg_store(&sink->kind, HG_SINK_NONE);
+        if (sink->pid == hg_sys_pid()) hg_store(&sink->kind, HG_SINK_NONE);
         hg_sink_close(&opened);
+        opened.fd = -1;
         return opened;
     }
-    int extra = sink->kind == HG_SINK_PIPE ? reopen(opened.fd) : -1;
-    if (extra >= 0) {
-        hg_sink_close(&opened);
-        opened = (struct hg_opened){extra, true, 0};
-    }
-    if (!is_service && sink->kind != HG_SINK_FILE) opened.patience = patience(sink);
+    make_unblocking(sink, &opened);
     return opened;
 }
 
@@ -132,10 +134,18 @@ void hg_sink_close(struct hg_opened *opened) {
     opened->fd = -1;
 }
 
+/* Whether it takes more than what is written last: also where a write might block though there was room
+ * just now, because another process was quicker. */
+static bool is_roomy(const struct hg_sink *sink, int fd) {
+    bool is_half = sink->kind == HG_SINK_PIPE && (sink->keeps_half || sink->may_block);
+    return !is_half || hg_sys_pipe_is_half_free(fd);
+}
+
 /* Wait for the other side, within the patience. */
 static bool is_ready(struct hg_sink *sink, struct hg_opened *opened) {
     struct pollfd polled = {opened->fd, POLLOUT, 0};
     if (hg_sys_poll(&polled, 1, 0) > 0) {
+        if (!opened->is_last && !is_roomy(sink, opened->fd)) return false;
         hg_store(&sink->is_stalled, 0);
         return !(polled.revents & POLLNVAL);
     }
@@ -153,16 +163,69 @@ static long write_once(const struct hg_sink *sink, int fd, const char *text, siz
     return sink->is_socket ? hg_sys_send(fd, text, size) : hg_sys_write_quietly(fd, text, size);
 }
 
+/* Whether nobody will ever take anything more: a full disk may be emptied, a reader does not come back. */
+static bool is_end(const struct hg_sink *sink, long error) {
+    if (error == -EPIPE || error == -EBADF) return true;
+    if (!sink->is_socket) return sink->kind == HG_SINK_OTHER && error == -EIO; /* hung up */
+    return error != -ENOBUFS && error != -ENOMEM && error != -EPERM;
+}
+
 size_t hg_sink_write(struct hg_sink *sink, struct hg_opened *opened, const char *text,
                      size_t size) {
     size_t done = 0;
     uint32_t refusals = 0;
+    bool is_asked = sink->kind != HG_SINK_FILE && !(opened->is_last && opened->never_blocks);
     while (done < size && refusals < MOST_REFUSALS) {
-        if (sink->kind != HG_SINK_FILE && !is_ready(sink, opened)) break;
+        if (is_asked && !is_ready(sink, opened)) break;
         long result = write_once(sink, opened->fd, text + done, size - done);
-        if (result > 0) done += (size_t)result;
-        else if (result == -EAGAIN || result == -EINTR) refusals++; /* another was quicker */
-        else break;
+        hg_store(&sink->is_refused, result <= 0 && result != -EAGAIN && result != -EINTR);
+        if (result > 0) {
+            done += (size_t)result;
+        } else if (result == -EAGAIN || result == -EINTR) {
+            refusals++; /* another was quicker */
+        } else {
+            if (is_end(sink, result)) hg_store(&sink->kind, HG_SINK_NONE);
+            break;
+        }
     }
     return done;
+}
+
+/* ---- waiting ---------------------------------------------------------------------------------------- */
+
+uint64_t hg_sink_patience(const struct hg_sink *sink) {
+    uint64_t allowed = sink->first + hg_clock_since(sink->since) / SHARE_WAITED;
+    uint64_t waited = hg_load(&sink->waited);
+    if (waited >= allowed || hg_load(&sink->is_stalled)) return 0;
+    return allowed - waited < sink->first ? allowed - waited : sink->first;
+}
+
+uint64_t hg_sink_last_patience(const struct hg_sink *sink) {
+    return hg_load(&sink->is_stalled) ? 0 : sink->first;
+}
+
+/* One wait, a part of what is allowed; below 0: it is impossible. */
+static int wait_a_while(const struct hg_sink *sink, uint64_t most) {
+    struct pollfd polled = {sink->fd, POLLOUT, 0};
+    int count = hg_sys_poll(&polled, 1, most < SLICE_NS ? most : SLICE_NS);
+    bool is_early = count > 0 && (polled.revents & POLLNVAL || !is_roomy(sink, sink->fd));
+    if (!is_early) return count;
+    hg_sys_sleep(NAP_NS); /* nothing tells when half of it is free, or ours is closed */
+    return 0;
+}
+
+bool hg_sink_await(struct hg_sink *sink, uint64_t *patience) {
+    enum hg_sink_kind kind = hg_load(&sink->kind);
+    if (!*patience || kind == HG_SINK_NONE || kind == HG_SINK_FILE) return false;
+    /* A child of vfork holds up its parent. */
+    if (hg_load(&sink->is_refused) || sink->pid != hg_sys_pid()) return false;
+    uint64_t began = hg_clock_precise();
+    int count = wait_a_while(sink, *patience);
+    if (count < 0 && count != -EINTR) return false;
+    if (*patience == HG_SINK_FOR_EVER) return true;
+    uint64_t took = hg_clock_since(began);
+    hg_add_shared(&sink->waited, took);
+    *patience = took < *patience ? *patience - took : 0;
+    if (count == 0 && !*patience) hg_store(&sink->is_stalled, 1);
+    return true;
 }

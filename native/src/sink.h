@@ -3,10 +3,12 @@
  * close it at any time and open something else under its number.
  *
  * So it is looked at before each use, and one that is no longer the file it was is left alone for
- * ever. Waiting for the other side is bounded: a second, as a reader may only be starting, and beyond
- * that half of the time. A reader that let all of that pass is stuck, and not waited for until it takes
- * something; and what is full from the start, because of others who write, is given a moment only: they
- * have waited, and a script's processes must not wait one after the other. */
+ * ever; one whose reader is gone is, too. A write takes what the other side takes at once. To wait for
+ * the other side is another call, for which nothing need be held. Unless somebody wants to wait for
+ * ever, that is bounded: a second, as a reader may only be starting, and beyond that half of the time.
+ * A reader that let all of that pass is stuck, and not waited for until it takes something; and what is
+ * full from the start, because of others who write, is given a moment only: they have waited, and a
+ * script's processes must not wait one after the other. */
 #ifndef HG_SINK_H
 #define HG_SINK_H
 
@@ -33,6 +35,10 @@ struct hg_sink {
     uint64_t waited;        /* ns, in all, for the other side */
     uint64_t first;         /* ns to wait before half of the time counts */
     uint32_t is_stalled;    /* it was waited for in vain, and has taken nothing since */
+    uint32_t is_refused; /* the last write was, as a full disk does: that is nothing to wait for */
+    bool keeps_half;     /* half of a pipe is left free, for what is written last */
+    bool may_block;      /* it cannot be opened anew so that writes never block */
+    uint32_t pid; /* whose it is: a child of vfork may have closed it, and it is still there */
 };
 
 /* Use a descriptor of the program's; false when it cannot be written to. */
@@ -49,20 +55,29 @@ void hg_sink_drop(struct hg_sink *sink);
 struct hg_opened {
     int fd; /* below 0: not to be had */
     bool is_extra;
-    uint64_t patience; /* ns to wait for the other side at most, until it is closed */
+    bool never_blocks;
+    bool is_last;      /* what is left free for what is written last may be taken */
+    uint64_t patience; /* ns that a write may wait for the other side, in all; 0 unless it is set */
 };
 
 /* Signals must be held back from here to hg_sink_close(). `is_service`: by the thread that has
- * descriptors of its own, which never waits. */
+ * descriptors of its own. */
 struct hg_opened hg_sink_open(struct hg_sink *sink, bool is_service);
 
-/* What the last writes of a process may wait, in all. */
-uint64_t hg_sink_last_patience(const struct hg_sink *sink);
-
-/* How many bytes it took; 0 or fewer than given when the other side is not ready within the patience,
- * or there is no space. */
+/* How many bytes it took; 0 or fewer than given when the other side is not ready, or there is no
+ * space. */
 size_t hg_sink_write(struct hg_sink *sink, struct hg_opened *opened, const char *text, size_t size);
 
 void hg_sink_close(struct hg_opened *opened);
+
+#define HG_SINK_FOR_EVER UINT64_MAX
+
+/* ns that the other side may be waited for now; and, in all, by the last writes of a process. */
+uint64_t hg_sink_patience(const struct hg_sink *sink);
+uint64_t hg_sink_last_patience(const struct hg_sink *sink);
+
+/* Let the calling thread wait, with the signals it has, until it is worth trying again. What that took
+ * is taken from *patience. False: there is none left, or this is nothing that can be waited for. */
+bool hg_sink_await(struct hg_sink *sink, uint64_t *patience);
 
 #endif

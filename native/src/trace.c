@@ -111,6 +111,7 @@ void hg_trace_write(const struct hg_event *event) {
     line[text.length++] = '\n';
     uint64_t signals = hg_sys_block_signals();
     struct hg_opened opened = hg_sink_open(&g_trace.sink, false);
+    opened.patience = hg_sink_patience(&g_trace.sink);
     if (opened.fd < 0) hg_mode_watch(HG_WATCHER_TRACE, false); /* it is somebody else's by now */
     else if (hg_sink_write(&g_trace.sink, &opened, line, text.length) < text.length)
         count_dropped();

@@ -61,6 +61,7 @@ void hg_watched_report(struct hg_thread *thread, const struct hg_frame *frame, e
 #define ALLOCATE(name, call, parameters, arguments, bytes)                \
     void *hg_watched_##name parameters {                                  \
         const struct hg_frame *frame = FRAME();                           \
+        hg_log_await();                                                   \
         struct hg_thread *thread = hg_recorder_enter(frame, true);        \
         void *block = g_real.name arguments;                              \
         hg_watched_report(thread, frame, HG_CALL_##call, block, (bytes)); \
@@ -82,6 +83,7 @@ ALLOCATE(pvalloc, PVALLOC, (size_t size), (size), size)
 
 int hg_watched_posix_memalign(void **out, size_t alignment, size_t size) {
     const struct hg_frame *frame = FRAME();
+    hg_log_await();
     struct hg_thread *thread = hg_recorder_enter(frame, true);
     int result = g_real.posix_memalign(out, alignment, size);
     hg_watched_report(thread, frame, HG_CALL_POSIX_MEMALIGN, result == 0 ? *out : NULL, size);
@@ -90,6 +92,7 @@ int hg_watched_posix_memalign(void **out, size_t alignment, size_t size) {
 
 static void release(void *block, const struct hg_frame *frame) {
     if (hg_real_is_arena(block)) return;
+    hg_log_await();
     struct hg_thread *thread = hg_recorder_enter(frame, false);
     struct hg_event event = {.call = HG_CALL_FREE, .thread = thread, .frame = frame};
     struct hg_taken taken = {{0}, 0};
@@ -138,6 +141,7 @@ static void *resize(void *from, size_t size, const struct hg_frame *frame) {
 void *hg_watched_realloc(void *from, size_t size) {
     const struct hg_frame *frame = FRAME();
     if (from && hg_real_is_arena(from)) return hg_real_leave_arena(from, size);
+    hg_log_await();
     if (from) {
         void *to = resize(from, size, frame);
         KEEP_FRAME();

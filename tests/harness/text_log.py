@@ -46,6 +46,11 @@ class Process:
     maps: list[list[str]] = field(default_factory=list)  # each time they were written
     entries: list[Entry] = field(default_factory=list)
     dropped: int = 0
+    dropped_behind: list[int] = field(
+        default_factory=list
+    )  # each line of it: how many entries before
+    flush: str = ""
+    is_aborted: bool = False
     times: list[tuple[int, int]] = field(default_factory=list)  # number, ns
     notes: list[str] = field(default_factory=list)
 
@@ -58,12 +63,12 @@ class Process:
         return bool(self.entries) and self.entries[-1].name == "FINI"
 
 
-def parse(text: bytes) -> dict[int, Process]:
-    """The processes, in the order of their first lines."""
-    processes: dict[int, Process] = {}
+def parse(text: bytes, *headless: int) -> dict[int, Process]:
+    """The processes, in the order of their first lines; `headless` ones have entries without."""
+    processes = {pid: Process(pid) for pid in headless}
     lines = text.decode().split("\n")
     assert lines.pop() == "", "the last line has no end"
-    current, at = Process(0), 0
+    current, at = next(iter(processes.values()), Process(0)), 0
     while at < len(lines):
         line = lines[at]
         at += 1
@@ -113,7 +118,13 @@ def _read_header(line: str, current: Process, processes: dict[int, Process]) -> 
     elif key == "CWD":
         current.directory = " ".join(words)
     elif key == "DROPPED":
-        processes[int(words[1])].dropped += int(words[0])
+        process = processes[int(words[1])]
+        process.dropped += int(words[0])
+        process.dropped_behind.append(len(process.entries))
+    elif key == "FLUSH":
+        processes[int(words[1])].flush = words[0]
+    elif key == "ABORTED":
+        processes[int(words[0])].is_aborted = True
     elif key == "TIME":
         processes[int(words[2])].times.append((int(words[1]), int(words[0])))
     else:

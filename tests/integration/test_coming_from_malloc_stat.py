@@ -46,31 +46,43 @@ def only(text: bytes) -> Process:
 # ---- API
 
 
+def build(directory: Path, source: str) -> Path:
+    path = directory / "example"
+    flags = ["-O2", "-Wall", "-Wextra", "-Werror", f"-I{include_directory()}"]
+    subprocess.run(["gcc", *flags, SOURCES / source, "-o", path], check=True)
+    return path
+
+
 @pytest.fixture
 def built(tmp_path: Path) -> Path:
-    path = tmp_path / "example"
-    source = SOURCES / "malloc_stat_user.c"
-    flags = ["-Wall", "-Wextra", "-Werror", f"-I{include_directory()}"]
-    subprocess.run(["gcc", *flags, source, "-o", path], check=True)
-    return path
+    return build(tmp_path, "malloc_stat_user.c")
+
+
+@pytest.fixture
+def logging(tmp_path: Path) -> Path:
+    return build(tmp_path, "malloc_stat_logs.c")
+
+
+RULE = r"\+={74}\+\n"
+TABLE = re.compile(
+    rf"(\w+):\n{RULE}"
+    r"\| allocs  : ([\d ]{14,})\| deallocs: ([\d ]{14,})\| inuse: ([\d ]{14,})\|\n"
+    r"\| AL bytes: ([\d ]{14,})\| DE bytes: ([\d ]{14,})\| peak : ([\d ]{14,})\|\n"
+    rf"{RULE}"
+)
 
 
 def test_the_program_compiles_and_its_numbers_are_right(built: Path, tmp_path: Path) -> None:
     printed = shell(tmp_path, f'LD_PRELOAD="$SO" {built}; echo "status $?"')
-    tables = re.findall(
-        r"(\w+):\n  allocations +(\d+) +(\d+) bytes\n  deallocations +(\d+) +(\d+) bytes\n"
-        r"  in use +(\d+) bytes, peak (\d+)\n",
-        printed,
-    )
-    found = {name: list(map(int, numbers)) for name, *numbers in tables}
-    calls, allocated, frees, deallocated, in_use, peak = range(6)
+    found = {name: list(map(int, numbers)) for name, *numbers in TABLE.findall(printed)}
+    calls, frees, in_use, allocated, deallocated, peak = range(6)
     before, after, resized = found["before"], found["allocated"], found["resized"]
     assert after[calls] == before[calls] + 1
     assert after[allocated] == before[allocated] + 40  # what glibc gives for 32
     assert after[in_use] == after[allocated] - after[deallocated]
     assert after[peak] >= after[in_use]
     assert after[frees] == before[frees] == 0
-    assert resized == [1, 72, 1, 40, 32, 32]
+    assert resized == [1, 1, 32, 72, 40, 32]
     assert printed.endswith("status 0\n")
 
 
@@ -88,12 +100,10 @@ def test_the_header_is_for_old_compilers_too(tmp_path: Path, compiler: str) -> N
 def test_the_log_goes_to_stdout_and_ends_with_what_leaked(built: Path, tmp_path: Path) -> None:
     printed = shell(tmp_path, f'LD_PRELOAD="$SO" {built}')
     log, _, rest = printed.partition("stdio has its buffer now\n")
-    process = only(log.encode())
+    process = headless(log.encode())
     assert "resized:" in rest
-    names = [entry.name for entry in process.entries]
-    assert names[0] == "INIT"
-    assert names[-1] == "FINI"
-    assert [(e.name, e.size) for e in process.calls] == [("realloc-inplace", 64)]
+    entries = [(e.name, e.size) for e in process.entries]
+    assert entries == [("realloc-inplace", 64), ("FINI", 0)]
     notes = "\n".join(process.notes)
     assert re.search(r"leaked 2 blocks, \d+ bytes, from 2 stacks", notes)
     assert re.search(r"1 block, 64 bytes\n +main\+0x[0-9a-f]+  example\+0x[0-9a-f]+", notes)
@@ -102,6 +112,59 @@ def test_the_log_goes_to_stdout_and_ends_with_what_leaked(built: Path, tmp_path:
 def test_without_the_library_the_program_is_told_so(built: Path, tmp_path: Path) -> None:
     done = subprocess.run([built], cwd=tmp_path, capture_output=True, check=False)
     assert b"Assertion `get_stat' failed" in done.stderr
+
+
+def headless(text: bytes) -> Process:
+    """Of a log that has entries alone."""
+    match = re.search(rb"^\+ \S+ \d+ \S+ (\d+) ", text, re.MULTILINE)
+    assert match
+    (process,) = parse(text, int(match[1])).values()
+    assert not process.executable
+    assert not process.times
+    check_order(process)
+    return process
+
+
+def names_and_sizes(process: Process) -> list[tuple[str, int]]:
+    return [(entry.name, entry.size) for entry in process.entries]
+
+
+LAST = [("malloc", 500), ("free", 500), ("FINI", 0)]
+
+
+def test_a_descriptor_set_later_gets_entries_alone(logging: Path, tmp_path: Path) -> None:
+    """The program checks what it hears through its pipes; the last is left to us."""
+    printed = shell(tmp_path, f'LD_PRELOAD="$SO" {logging} && echo no >&2; exit $?').encode()
+    assert names_and_sizes(headless(printed)) == LAST
+    (tmp_path / "calls.log").write_bytes(printed)
+    document = json.loads(Cli(tmp_path)("log", "--json", "calls.log").stdout)
+    (process,) = document["processes"]
+    assert document["log"]["not_understood"] == 0
+    assert process["totals"]["allocations"] == process["totals"]["frees"] == 1
+    assert process["calls"]["FINI"] == 1
+
+
+def test_maps_come_before_stacks(logging: Path, tmp_path: Path) -> None:
+    script = f'HEAPGLASS_LOG_STACKS=1 LD_PRELOAD="$SO" {logging} x 1022>/dev/null'
+    text = shell(tmp_path, script).encode()
+    process = headless(text)
+    assert text.startswith(b"# PID ")
+    assert len(process.maps) == 1
+    assert names_and_sizes(process) == [("malloc", 400), ("free", 400), *LAST]
+    (tmp_path / "calls.log").write_bytes(text)
+    document = json.loads(Cli(tmp_path)("log", "--json", "calls.log").stdout)
+    (shown,) = document["processes"]
+    functions = {frame["function"] for row in shown["callers"] for frame in row["stack"]}
+    assert "main" in functions
+
+
+def test_the_header_is_written_once(logging: Path, tmp_path: Path) -> None:
+    shell(tmp_path, f'LD_PRELOAD="$SO" {logging} x 1022>calls.log >/dev/null')
+    process = only((tmp_path / "calls.log").read_bytes())
+    assert len(process.maps) == 1
+    calls = [(entry.name, entry.size) for entry in process.calls if entry.size in (100, 200, 300)]
+    assert calls == [("malloc", 100), ("free", 100), ("malloc", 300), ("free", 300)]
+    assert [entry.name for entry in process.entries].count("INIT") == 1
 
 
 # ---- usage

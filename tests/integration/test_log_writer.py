@@ -17,6 +17,7 @@ import pytest
 
 from harness.bench import Bench, Run
 from harness.cli import Cli
+from harness.conversation import until
 from harness.programs import program
 from harness.running import library, under_heapglass
 from harness.text_log import Process, check_order, live_blocks, parse, usual_descriptor
@@ -273,8 +274,7 @@ def test_entries_of_resting_threads_are_written_while_it_runs(tmp_path: Path) ->
     with running:
         assert running.stdout
         assert running.stdout.readline() == b"resting\n"
-        while b"+ malloc 4242 " not in path.read_bytes():
-            assert running.poll() is None
+        until(lambda: path.read_bytes().count(b"+ malloc ") > 4 * ROUNDS, "all are written")
         process = only(parse(path.read_bytes()))
         assert not process.has_ended
         # A kill loses only what was not written yet, and by now that is nothing.

@@ -19,6 +19,8 @@ BAD = {
     "HEAPGLASS_CORE": ["always"],
     "HEAPGLASS_LOG_FD": ["two", "-1", "99999999999"],
     "HEAPGLASS_LOG_STACKS": ["deep"],
+    "HEAPGLASS_LOG_FULL": ["1", "waits"],
+    "HEAPGLASS_LOG_FLUSH": ["0", "10"],
     "HEAPGLASS_TRACE": ["2"],
     "HEAPGLASS_QUIET": ["perhaps"],
 }

@@ -100,17 +100,24 @@ static __inline void heapglass_malloc_stat_call(heapglass_malloc_stat_int functi
     if (function) function(argument);
 }
 
+/* A row of three numbers, each 14 characters wide or more. */
+static __inline void heapglass_malloc_stat_row(FILE *stream, const char *const names[3],
+                                               uint64_t first, uint64_t second, uint64_t third) {
+    fprintf(stream, "| %s: %-14" PRIu64 "| %s: %-14" PRIu64 "| %s: %-14" PRIu64 "|\n", names[0],
+            first, names[1], second, names[2], third);
+}
+
+/* malloc-stat's own table: programs that read it go on to do so. */
 static __inline void heapglass_malloc_stat_print(FILE *stream, const char *caption,
                                                  malloc_stat_vars stat) {
-    fprintf(stream,
-            "%s:\n"
-            "  allocations   %12" PRIu64 "  %14" PRIu64
-            " bytes\n"
-            "  deallocations %12" PRIu64 "  %14" PRIu64
-            " bytes\n"
-            "  in use                      %14" PRIu64 " bytes, peak %" PRIu64 "\n",
-            caption, stat.allocations, stat.allocated, stat.deallocations, stat.deallocated,
-            stat.in_use, stat.peak_in_use);
+    static const char *const calls[3] = {"allocs  ", "deallocs", "inuse"};
+    static const char *const bytes[3] = {"AL bytes", "DE bytes", "peak "};
+    static const char rule[] =
+        "+==========================================================================+";
+    fprintf(stream, "%s:\n%s\n", caption, rule);
+    heapglass_malloc_stat_row(stream, calls, stat.allocations, stat.deallocations, stat.in_use);
+    heapglass_malloc_stat_row(stream, bytes, stat.allocated, stat.deallocated, stat.peak_in_use);
+    fprintf(stream, "%s\n", rule);
 }
 
 #define MALLOC_STAT_CHECK_VERSION() heapglass_malloc_stat_is_same_major()

@@ -101,7 +101,8 @@ environment:
   HEAPGLASS_LEAKS, HEAPGLASS_MEMORY, HEAPGLASS_SAMPLE, HEAPGLASS_REPORT,
   HEAPGLASS_REPORT_TO, HEAPGLASS_SOCKET, HEAPGLASS_CORE, HEAPGLASS_LOG,
   HEAPGLASS_LOG_FD, HEAPGLASS_LOG_STACKS and HEAPGLASS_TRACE hold where the
-  option is not given.
+  option is not given. HEAPGLASS_LOG_FULL=drop drops entries where the reader of
+  a log on 1022 is slow; HEAPGLASS_LOG_FLUSH=entry writes each at once.
   HEAPGLASS_PAUSED=1 records nothing until the program itself says
   heapglass_resume(). LD_PRELOAD is kept behind the library. Where the current
   directory is not writable, recordings go to TMPDIR, or /tmp.

@@ -30,6 +30,8 @@ _SETTINGS: dict[str, tuple[str, Callable[[str], Any]]] = {
 # What no option says, and the library reads by itself; it leaves it to us to complain.
 _CHECKED: dict[str, Callable[[str], object]] = {
     "HEAPGLASS_PMEM": values.read_switch,
+    "HEAPGLASS_LOG_FULL": values.read_full,
+    "HEAPGLASS_LOG_FLUSH": values.read_flush,
     "HEAPGLASS_BUDGET": values.read_budget,
     "HEAPGLASS_PAUSED": values.read_switch,
     "HEAPGLASS_SEED": values.read_seed,

@@ -77,10 +77,24 @@ def is_sample(word: str) -> bool:
     return word == "auto" or word[:1].isdecimal()
 
 
+def read_full(text: str) -> str:
+    return _read_word(text, "wait", "drop")
+
+
+def read_flush(text: str) -> str:
+    return _read_word(text, "10ms", "entry")
+
+
 def read_switch(text: str) -> bool:
     if text not in ("0", "1"):
         raise ValueError(f"{text} is not 0 or 1")
     return text == "1"
+
+
+def _read_word(text: str, *words: str) -> str:
+    if text not in words:
+        raise ValueError(f"{text} is not {' or '.join(words)}")
+    return text
 
 
 def _read_size(text: str, *, least: int) -> int:

@@ -60,6 +60,15 @@ _MISSED = (
     "{} gave an address out again with no free before it: the block there counts as freed then."
 )
 _VAGUE = "{} moved a block and do not say from where: the old places count as never freed."
+_NO_END = "The log does not tell how the process ended"
+_UNENDED = {  # by what a crash leaves unwritten
+    "aborted": "The process called abort(): the log has every call before that.",
+    "entry": f"{_NO_END}: if it was killed or crashed, the log has every call before that.",
+    "10ms": f"{_NO_END}: if it was killed or crashed, at most its last 10 ms are missing here.",
+    "reader": f"{_NO_END}: if it was killed or crashed, its last 10 ms may be missing here, and"
+    " what the log's reader had not taken by then.",
+    "": f"{_NO_END}: it may have been killed.",
+}
 
 
 class LogHeap:
@@ -82,7 +91,7 @@ class LogHeap:
         sentences = [text.format(_entries(count)) for text, count in counts.items() if count]
         if not replay.notes.has_ended:
             sentences.append(
-                "The log does not tell how the process ended: it may have been killed."
+                _UNENDED["aborted" if replay.notes.was_aborted else replay.notes.flush]
             )
         return tuple(sentences)
 

@@ -22,6 +22,7 @@ from heapglass.textlog.process_notes import ProcessNotes
 _MOST_WAITING = 1 << 22  # bytes; no entry is that long
 _MOST_DIGITS = 18  # what fits 64 bits
 _HEADER = re.compile(rb"#\s*(\w+)\s*(.*?)\s*")
+_FLUSH = re.compile(rb"(entry|10ms|reader) (\d{1,18})")
 # What malloc-stat writes around its entries.
 _DECORATION = re.compile(rb"INIT\s*|\|.*|\+=+\s*|\s*")
 
@@ -146,6 +147,10 @@ class Parser:
             self.notes(self._pid)
         elif key == b"DROPPED" and len(numbers) == 2 and is_id(numbers[1]):
             self.notes(numbers[1]).dropped += numbers[0]
+        elif key == b"FLUSH" and (flush := _FLUSH.fullmatch(value)) and is_id(int(flush[2])):
+            self.notes(int(flush[2])).flush = flush[1].decode()
+        elif key == b"ABORTED" and len(numbers) == 1 and is_id(numbers[0]):
+            self.notes(numbers[0]).was_aborted = True
         elif key == b"TIME" and len(numbers) == 3 and is_id(numbers[2]):
             self.notes(numbers[2]).clock.mark(numbers[1], numbers[0])
         elif notes and key == b"EXE":

@@ -45,6 +45,8 @@ class ProcessNotes:
     working_directory: str = ""
     has_started: bool = False  # INIT was seen
     has_ended: bool = False  # FINI was seen
+    was_aborted: bool = False  # it called abort(), and nothing is missing before
+    flush: str = ""  # what a crash leaves unwritten; empty: not said
     dropped: int = 0  # entries the writer had to leave out
     clock: Clock = field(default_factory=Clock)
     stacks: Stacks = field(default_factory=Stacks)

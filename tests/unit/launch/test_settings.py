@@ -62,6 +62,8 @@ def test_an_option_is_stronger() -> None:
         ("HEAPGLASS_CORE", "yes"),
         ("HEAPGLASS_LOG_FD", "two"),
         ("HEAPGLASS_LOG_STACKS", "yes"),
+        ("HEAPGLASS_LOG_FULL", "block"),
+        ("HEAPGLASS_LOG_FLUSH", "never"),
         ("HEAPGLASS_TRACE", "2"),
         ("HEAPGLASS_QUIET", "yes"),
         ("HEAPGLASS_FOLLOW", "2"),

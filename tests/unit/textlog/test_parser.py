@@ -182,6 +182,28 @@ def test_header_lines_beyond_the_first_block() -> None:
     assert live == {1: 64, **dict.fromkeys(range(2, 7), 9)}
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (b"", "it may have been killed"),
+        (b"# FLUSH entry 7\n", "the log has every call before that"),
+        (b"# FLUSH 10ms 7\n", "at most its last 10 ms are missing here"),
+        (b"# FLUSH reader 7\n", "what the log's reader had not taken"),
+        (b"# FLUSH 10ms 7\n# ABORTED 7\n", "called abort(): the log has every call"),
+    ],
+)
+def test_a_log_without_its_end_says_what_may_be_missing(line: bytes, said: str) -> None:
+    log = read(b"# PID 7\n+ INIT 0 0x0 7 7 1\n-\n" + line)
+    (heap,) = log.heaps
+    assert complaints(log) == []
+    assert said in " ".join(heap.notes)
+
+
+@pytest.mark.parametrize("line", [b"# FLUSH soon 7", b"# FLUSH entry", b"# ABORTED"])
+def test_what_it_says_of_that_must_make_sense(line: bytes) -> None:
+    assert complaints(read(SEED_LOG + line + b"\n")) == [(16, "a header line of an unknown kind")]
+
+
 def test_notes_are_for_people() -> None:
     log = read(SEED_LOG + b"# NOTE leaked 1 block, 40 bytes\n# NOTE\n+ FINI\n-\n")
     assert complaints(log) == []
