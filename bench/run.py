@@ -4,7 +4,8 @@
 
 Workloads run under each tool in turn; only differences and ratios are shown, from the least
 disturbed of many runs, with the spread. Prints the table of goals and writes it, with the rivals'
-numbers, the parts of the hot path and the growth curves, to bench/RESULTS.md (not with --only).
+numbers, the parts of the hot path, the growth curves and the heaps by size of block, to
+bench/RESULTS.md (not with --only).
 What there is so far stands in build/bench/RESULTS.md after each workload and when the run is
 interrupted. Fails when something of heapglass's own did; that a rival does is a result.
 """
@@ -27,11 +28,13 @@ from pathlib import Path
 from suite import builds, machine, rivals
 from suite.curves import CURVES, Curve, run_curve
 from suite.findings import Findings
+from suite.heaps import run_heaps
 from suite.parts import PARTS, Part, run_parts
 from suite.places import BENCH, BUILD, LIBRARY, ROOT
 from suite.session import FULL, QUICK, Session
 from suite.workloads import WORKLOADS_ALL, Workload
 
+HEAPS = "heaps"
 RESULTS = BENCH / "RESULTS.md"
 SO_FAR = BUILD / "RESULTS.md"
 
@@ -120,7 +123,7 @@ def main(argv: list[str]) -> int:
 
 def chosen(patterns: list[str] | None) -> list[str]:
     names = [workload.name for workload in WORKLOADS_ALL]
-    names += [part.name for part in PARTS] + [curve.name for curve in CURVES]
+    names += [part.name for part in PARTS] + [curve.name for curve in CURVES] + [HEAPS]
     return [name for name in names if not patterns or any(fnmatch(name, one) for one in patterns)]
 
 
@@ -151,6 +154,8 @@ def steps(session: Session, options: argparse.Namespace) -> Iterator[Step]:
     for curve in CURVES:
         if curve.name in names:
             yield Step(curve.name, partial(add_curve, curve, session))
+    if HEAPS in names:
+        yield Step("heaps by size of block", partial(add_heaps, session))
 
 
 def add_workload(workload: Workload, session: Session, found: Findings) -> None:
@@ -163,6 +168,10 @@ def add_parts(parts: Sequence[Part], session: Session, found: Findings) -> None:
 
 def add_curve(curve: Curve, session: Session, found: Findings) -> None:
     run_curve(curve, session, found.points_of(curve))
+
+
+def add_heaps(session: Session, found: Findings) -> None:
+    run_heaps(session, found.heaps)
 
 
 def is_skipped(workload: Workload, session: Session) -> bool:

@@ -28,7 +28,7 @@ LARGEST_HOT_FRAME = 256
 # The files whose functions run on every event; the rest run once a process, thread or module.
 HOT_NAMES = (
     "hooks slow light told careful recorder sampled sampler weight filter tally"
-    " recall locate path_index transcript walk stacks sites peak ledger large table"
+    " recall locate path_index transcript walk stacks sites peak ledger shadow large table"
 )
 HOT_FILES = frozenset(f"{name}.c" for name in HOT_NAMES.split())
 

@@ -6,16 +6,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from .curves import Curve, Point
+from .heaps import HeapPoint
 from .parts import Measured
 from .session import Runs
 from .tables import (
     GOALS_HEADER,
+    HEAPS_HEADER,
     PARTS_HEADER,
     RIVALS_HEADER,
     Row,
     curve_table,
     failure_of,
     goal_row,
+    heap_row,
     markdown,
     part_row,
     rival_rows,
@@ -32,6 +35,7 @@ class Findings:
     workloads: list[tuple[Workload, Runs]] = field(default_factory=list)
     parts: list[Measured] = field(default_factory=list)
     curves: list[tuple[Curve, list[Point]]] = field(default_factory=list)
+    heaps: list[HeapPoint] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)  # of steps that could not be done at all
 
     def runs_of(self, workload: Workload) -> Runs:
@@ -59,6 +63,11 @@ class Findings:
             for point in points
             if point.failure
         ]
+        found += [
+            f"{point.shape} heap of {point.size:,} bytes: {point.failure}"
+            for point in self.heaps
+            if point.failure
+        ]
         return found + self.errors
 
     def text(self, facts: Iterable[tuple[str, str]], note: str) -> str:
@@ -77,6 +86,7 @@ class Findings:
         lines += section("Parts of the hot path: ns", PARTS_HEADER, list(map(part_row, self.parts)))
         lines += ["## Growth: CPU ns per operation", ""] if curves else []
         lines += [line for table in curves for line in [*table, ""]]
+        lines += section("Heaps by size of block", HEAPS_HEADER, list(map(heap_row, self.heaps)))
         return "\n".join(lines)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from signal import Signals
@@ -57,7 +57,14 @@ def run(command: Command, directory: Path, limits: Limits) -> Cost:
         finally:
             meter.terminate()  # no news to one that has ended
             meter.wait()
-    return read_cost(report, output)
+    cost = read_cost(report, output)
+    left = [path for path in directory.rglob("*") if path not in {report, output}]
+    return Cost({**cost.values, "written_bytes": stored_bytes(left)}, cost.failure)
+
+
+def stored_bytes(paths: Iterable[Path]) -> float:
+    """On disk: of a sparse file what there is of it."""
+    return float(sum(512 * path.lstat().st_blocks for path in paths if path.is_file()))
 
 
 def read_cost(report: Path, output: Path) -> Cost:

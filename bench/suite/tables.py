@@ -8,6 +8,7 @@ from statistics import median
 
 from .curves import Curve, Point, continued
 from .figures import Reached, reach
+from .heaps import HeapPoint
 from .parts import Measured
 from .session import Runs
 from .tools import BY_NAME
@@ -18,6 +19,16 @@ SPREAD = "min..median..max"
 RIVALS_HEADER = ("work", "tool", "figure", "reached", SPREAD, "rounds")
 PARTS_HEADER = ("part", "ns", SPREAD)
 CURVE_HEADER = ("plain ns", "heapglass ns", "over plain", SPREAD, "x plain", "x first")
+HEAPS_HEADER = (
+    "heap",
+    "bytes",
+    "plain ns",
+    "heapglass ns",
+    "x plain",
+    SPREAD,
+    "memory over plain",
+    "on disk",
+)
 GOALS_HEADER = ("work", "figure", "goal", "reached", SPREAD, "verdict", "heaptrack")
 
 
@@ -139,6 +150,21 @@ def point_row(point: Point, first: Point) -> Row:
     values = (point.plain_ns, point.heapglass_ns, point.over_ns)
     cells = [f"{point.at:,}", *(f"{ns:.1f}" for ns in values), spread_of(point.rounds, ".1f")]
     return (*cells, f"{point.heapglass_ns / point.plain_ns:.2f}", f"{times:.2f}")
+
+
+def heap_row(point: HeapPoint) -> Row:
+    head = (point.shape, f"{point.size:,}")
+    if point.failure:
+        return (*head, "-", "-", point.failure, "-", "-", "-")
+    shares = (point.memory_share, point.disk_share)
+    return (
+        *head,
+        f"{point.plain_ns:.1f}",
+        f"{point.heapglass_ns:.1f}",
+        f"{point.heapglass_ns / point.plain_ns:.2f}",
+        spread_of(point.ratios, ".2f"),
+        *(f"{100 * share:.1f} %" if any(shares) else "-" for share in shares),
+    )
 
 
 def spread_of(rounds: Sequence[float], form: str) -> str:

@@ -325,10 +325,10 @@ struct hg_histogram {
 #define HG_MAX_SITES (1u << HG_LEDGER_SITE_BITS)
 
 /* A block of 1 KiB to 64 KiB, in a leaf whose granule is 1 KiB, at the granule in which it starts. Visible
- * when `address` is non-zero. */
+ * when `record` is non-zero; else `address` means nothing. */
 struct hg_middle {
-    uint64_t address;
     uint64_t record; /* as in the ledger, `half` meaning nothing */
+    uint64_t address;
 };
 #define HG_MIDDLE_SHIFT 10u
 #define HG_MIDDLE_LEAST \

@@ -41,8 +41,7 @@ HG_INLINE bool hg_filter_counts_finely(const void *block) {
 HG_INLINE bool hg_filter_may_hold(const void *block) {
     if (hg_filter_counts(block)) return true;
     if (HG_LIKELY(!hg_glance(&g_filter.has_shadow))) return false;
-    const uint64_t *record = hg_ledger_find((uintptr_t)block);
-    return record && hg_load(record);
+    return hg_ledger_may_hold((uintptr_t)block);
 }
 
 /* Nothing is recorded. */

@@ -7,13 +7,15 @@
 #include "recording.h"
 #include "sys.h"
 
-#define UPPER_ENTRIES (1u << 15)
-#define LOWER_ENTRIES (1u << HG_LEDGER_LOWER_BITS)
-#define LEAF_BYTES (HG_LEDGER_RECORDS * sizeof(uint64_t))
+_Static_assert(HG_HUGE % (HG_LEDGER_RECORDS * sizeof(uint64_t)) == 0, "a group is whole leaves");
+_Static_assert(HG_HUGE % (HG_MIDDLE_RECORDS * sizeof(struct hg_middle)) == 0, "likewise");
 
-_Static_assert(HG_HUGE % LEAF_BYTES == 0, "a group is whole leaves");
-_Static_assert(HG_STEP > HG_LEDGER_PART_MASK, "leaves are aligned to a step");
-_Static_assert(1u << HG_LEDGER_RECORDS_SHIFT == HG_LEDGER_RECORDS, "records per leaf");
+/* Leaves that do not come in a group: until what is left of the last group is little beside the heap. Of middle
+ * blocks, a group covers 128 MiB. */
+#define SMALL_LEAVES_ALONE 8u
+#define MIDDLE_LEAVES_ALONE 40u
+/* Parts of the shadow of small blocks that any block may have reserved. */
+#define PARTS_FOR_ALL 4u
 
 /* Test builds: every event takes the general way. */
 #ifdef HG_NO_SHORT_WAY
@@ -28,76 +30,42 @@ bool hg_ledger_start(uint32_t granule_shift) {
     g_ledger.granule_shift = granule_shift;
     g_ledger.least = (uint32_t)hg_ledger_least(granule_shift);
     g_ledger.suspect = false;
-    g_ledger.leaves = g_ledger.parts = 0;
-    g_ledger.group = (struct hg_group){0};
     bool is_glibc = granule_shift == HG_LEDGER_USUAL_SHIFT && g_real_has_size_word;
     g_is_short_way_open = IS_SHORT_WAY_BUILT && is_glibc;
     g_is_other_way_open = IS_SHORT_WAY_BUILT && granule_shift == HG_LEDGER_OTHER_SHIFT;
-    g_ledger.upper = hg_sys_map_private(UPPER_ENTRIES * sizeof *g_ledger.upper);
-    return g_ledger.upper && hg_large_start();
+    return hg_shadow_start(&g_ledger.small, HG_KIND_LEDGER, hg_ledger_small_shape(granule_shift),
+                           SMALL_LEAVES_ALONE) &&
+           hg_shadow_start(&g_ledger.middle, HG_KIND_MIDDLE, HG_LEDGER_MIDDLE_SHAPE,
+                           MIDDLE_LEAVES_ALONE) &&
+           hg_large_start();
 }
-
-static uint32_t leaf_shift(void) { return g_ledger.granule_shift + HG_LEDGER_RECORDS_SHIFT; }
 
 static bool is_coverable(uintptr_t address) { return !(address >> HG_ADDRESS_BITS); }
 
-/* The word of the leaf that covers `address`; NULL when its lower table does not exist. */
-static uintptr_t *leaf_word(uintptr_t address) {
-    uintptr_t leaf = address >> leaf_shift();
-    uintptr_t *lower = hg_load_acquire(&g_ledger.upper[leaf >> HG_LEDGER_LOWER_BITS]);
-    return lower ? &lower[leaf & (LOWER_ENTRIES - 1)] : NULL;
-}
-
-static bool add_lower(uintptr_t address) {
-    uintptr_t **word = &g_ledger.upper[address >> leaf_shift() >> HG_LEDGER_LOWER_BITS];
-    uintptr_t *made = hg_sys_map_private(LOWER_ENTRIES * sizeof *made), *none = NULL;
-    if (!made) return false;
-    if (!hg_swap(word, &none, made)) hg_sys_unmap(made, LOWER_ENTRIES * sizeof *made);
-    return true;
-}
-
-/* A heap that has grown beyond a few leaves, and filled them, goes on so: its further leaves come in
- * groups. */
-#define LEAVES_ALONE 8u
-#define ALL_PARTS HG_LEDGER_PART_MASK
-
-static bool is_dense(void) {
-    return hg_load(&g_ledger.leaves) >= LEAVES_ALONE &&
-           hg_load(&g_ledger.parts) >= LEAVES_ALONE * 16 * 3 / 4;
-}
-
-/* The word of a new leaf for `base`; 0 when there is no room. */
-static uintptr_t make_leaf(uintptr_t base) {
-    uint32_t of = HG_DOMAIN_HEAP + HG_LEAF_GRANULE * g_ledger.granule_shift;
-    void *made = is_dense() ? hg_group_piece(&g_ledger.group, LEAF_BYTES) : NULL;
-    if (made && hg_recording_list(HG_KIND_LEDGER, of, base, made, LEAF_BYTES)) {
-        return (uintptr_t)made | ALL_PARTS;
+/* Whether the part of the shadow of small blocks that covers `address` holds one that belongs there. */
+static bool has_small(uintptr_t address) {
+    uintptr_t start = address & ~(hg_ledger_part_bytes(g_ledger.granule_shift) - 1);
+    const uint64_t *records = hg_ledger_find(start);
+    for (uint32_t i = 0; records && i < HG_LEDGER_PART_RECORDS; i++) {
+        uint64_t word = hg_load(&records[i]);
+        if (word && hg_ledger_unpack(word).size < HG_MIDDLE_LEAST) return true;
     }
-    return (uintptr_t)hg_recording_extent(HG_KIND_LEDGER, of, base, LEAF_BYTES);
+    return false;
 }
 
-static bool add_leaf(uintptr_t address, uintptr_t *word) {
-    uintptr_t base = address >> leaf_shift() << leaf_shift(), none = 0, made = make_leaf(base);
-    if (!made) return false;
-    hg_add_shared(&g_ledger.leaves, 1);
-    if (!hg_swap(word, &none, made)) hg_recording_drop((void *)(made & ~HG_LEDGER_PART_MASK));
-    return true;
+/* Where small blocks are among middle ones their shadow is needed anyway, for both. What comes next in a heap is
+ * like what is beside it. */
+static bool is_mixed(uintptr_t address) {
+    uintptr_t part = hg_ledger_part_bytes(g_ledger.granule_shift);
+    return has_small(address - part) || has_small(address + part);
 }
 
-/* Make the record of `address` writable; NULL when there is no room. */
-static HG_NOINLINE uint64_t *reserve_slow(uintptr_t address) {
-    if (!leaf_word(address) && !add_lower(address)) return NULL;
-    uintptr_t *word = leaf_word(address);
-    if (!hg_load_acquire(word) && !add_leaf(address, word)) return NULL;
-    uint32_t index = hg_ledger_index_by(g_ledger.granule_shift, address);
-    uint64_t *leaf = (uint64_t *)(hg_load_acquire(word) & ~HG_LEDGER_PART_MASK);
-    uint32_t part = index / HG_LEDGER_PART_RECORDS;
-    uint64_t *start = leaf + (size_t)part * HG_LEDGER_PART_RECORDS;
-    if (hg_load(word) >> part & 1) return leaf + index;
-    if (!hg_recording_reserve(start, LEAF_BYTES / 16)) return NULL;
-    __atomic_fetch_or(word, (uintptr_t)1 << part, __ATOMIC_ACQ_REL);
-    hg_add_shared(&g_ledger.parts, 1);
-    return leaf + index;
+/* Whether a block shall stand among middle ones, no small block's record being reserved at its address. A few
+ * parts cost little, and their records are found faster. */
+static bool goes_to_middle(uintptr_t address, uint64_t size) {
+    if (!hg_ledger_is_middle(size)) return false;
+    if (hg_ledger_find_middle(address)) return true;
+    return hg_load(&g_ledger.small.parts) >= PARTS_FOR_ALL && !is_mixed(address);
 }
 
 /* Whether a granule's record tells of another block than the one at `address`: next to a tiny one. */
@@ -105,7 +73,7 @@ static bool is_neighbour(uintptr_t address, uint64_t word) {
     return HG_UNLIKELY(g_ledger.least) && !hg_ledger_is_at(HG_LEDGER_OTHER_SHIFT, address, word);
 }
 
-/* What still stands in the shadow although the allocator hands the address out: a block whose free
+/* What still stands among small blocks although the allocator hands the address out: a block whose free
  * went unseen. A tiny block's neighbour is none of that. */
 HG_INLINE struct hg_block replace(uint64_t *record, uintptr_t address, uint64_t size) {
     uint64_t old = record ? hg_load(record) : 0;
@@ -115,10 +83,39 @@ HG_INLINE struct hg_block replace(uint64_t *record, uintptr_t address, uint64_t 
     return hg_ledger_unpack(old);
 }
 
+static struct hg_block take_middle(struct hg_middle *middle) {
+    struct hg_block block = hg_ledger_unpack(hg_load(&middle->record));
+    hg_store(&middle->record, 0);
+    return block;
+}
+
+static bool holds(const struct hg_middle *middle, uintptr_t address) {
+    return middle && hg_load(&middle->record) && hg_load(&middle->address) == address;
+}
+
+/* Likewise among middle blocks, of which no two start in one granule, and large ones. */
+static HG_NOINLINE struct hg_block replace_elsewhere(uintptr_t address, uint64_t size) {
+    struct hg_middle *middle = hg_ledger_find_middle(address);
+    bool is_gone = middle && hg_load(&middle->record) && hg_ledger_is_middle(size);
+    if (is_gone || holds(middle, address)) return take_middle(middle);
+    return hg_large_take(address);
+}
+
 static HG_NOINLINE bool put_large(uintptr_t address, struct hg_block block,
                                   struct hg_block *replaced) {
-    if (!replaced->site) *replaced = hg_large_take(address);
+    if (!replaced->site) *replaced = replace_elsewhere(address, block.size);
     return hg_large_put(address, block);
+}
+
+/* Where no small block's record was reserved. */
+static HG_NOINLINE bool put_middle(uintptr_t address, struct hg_block block,
+                                   struct hg_block *replaced) {
+    struct hg_middle *middle = hg_ledger_find_middle(address);
+    if (middle && hg_load(&middle->record)) *replaced = take_middle(middle);
+    if (!middle && !(middle = hg_shadow_reserve(&g_ledger.middle, address))) return false;
+    hg_store(&middle->address, address);
+    hg_store_release(&middle->record, hg_ledger_pack(address, block));
+    return true;
 }
 
 void hg_ledger_suspect(void) {
@@ -140,39 +137,54 @@ bool hg_ledger_put(uintptr_t address, struct hg_block block, struct hg_block *re
         return put_large(address, block, replaced);
     }
     if (HG_UNLIKELY(hg_load(&g_ledger.suspect)) && !replaced->site)
-        *replaced = hg_large_take(address);
-    if (HG_UNLIKELY(!record) && !(record = reserve_slow(address))) return false;
+        *replaced = replace_elsewhere(address, block.size);
+    if (HG_UNLIKELY(!record)) {
+        if (goes_to_middle(address, block.size)) return put_middle(address, block, replaced);
+        record = hg_shadow_reserve(&g_ledger.small, address);
+        if (!record) return false;
+    }
     hg_store(record, hg_ledger_pack(address, block));
     return true;
+}
+
+static HG_NOINLINE struct hg_block take_elsewhere(uintptr_t address) {
+    struct hg_middle *middle = hg_ledger_find_middle(address);
+    return holds(middle, address) ? take_middle(middle) : hg_large_take(address);
 }
 
 struct hg_block hg_ledger_take(uintptr_t address) {
     uint64_t *record = hg_ledger_find(address);
     uint64_t old = record ? hg_load(record) : 0;
-    if (HG_UNLIKELY(!old || is_neighbour(address, old))) return hg_large_take(address);
+    if (HG_UNLIKELY(!old || is_neighbour(address, old))) return take_elsewhere(address);
     hg_store(record, 0);
     return hg_ledger_unpack(old);
 }
 
-static void see_leaf(uintptr_t leaf, void (*see)(void *, struct hg_block), void *to) {
-    const uint64_t *records = (const uint64_t *)(leaf & ~HG_LEDGER_PART_MASK);
-    for (uint32_t i = 0; i < HG_LEDGER_RECORDS; i++) {
-        if (!(leaf >> (i / HG_LEDGER_PART_RECORDS) & 1)) {
-            i += HG_LEDGER_PART_RECORDS - 1;
-            continue;
-        }
+struct shown {
+    void (*see)(void *to, struct hg_block block);
+    void *to;
+};
+
+static void see_small(void *to, const uint64_t *records, size_t words) {
+    const struct shown *shown = to;
+    for (size_t i = 0; i < words; i++) {
         uint64_t word = hg_load(&records[i]);
-        if (word) see(to, hg_ledger_unpack(word));
+        if (word) shown->see(shown->to, hg_ledger_unpack(word));
+    }
+}
+
+static void see_middle(void *to, const uint64_t *records, size_t words) {
+    const struct shown *shown = to;
+    const struct hg_middle *middle = (const struct hg_middle *)records;
+    for (size_t i = 0; i < words * sizeof *records / sizeof *middle; i++) {
+        uint64_t word = hg_load(&middle[i].record);
+        if (word) shown->see(shown->to, hg_ledger_unpack(word));
     }
 }
 
 void hg_ledger_each(void (*see)(void *to, struct hg_block block), void *to) {
-    for (uint32_t i = 0; i < UPPER_ENTRIES; i++) {
-        uintptr_t *lower = hg_load_acquire(&g_ledger.upper[i]);
-        for (uint32_t j = 0; lower && j < LOWER_ENTRIES; j++) {
-            uintptr_t leaf = hg_load_acquire(&lower[j]);
-            if (leaf) see_leaf(leaf, see, to);
-        }
-    }
+    struct shown shown = {see, to};
+    hg_shadow_each(&g_ledger.small, see_small, &shown);
+    hg_shadow_each(&g_ledger.middle, see_middle, &shown);
     hg_large_each(see, to);
 }

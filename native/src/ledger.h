@@ -1,14 +1,16 @@
 /* The ledger: every live block's size, site and birth, by address.
  *
- * Small blocks stand in a shadow of the heap: one 8-byte record per granule, in leaves found
- * through a two-level table. Large ones, whose leaf would be mostly empty, stand in an open table
- * (large.h). A record is taken before the real free: afterwards the address may be another
+ * Small blocks stand in a shadow of the heap (shadow.h): an 8-byte record per granule of 32 bytes, or 16.
+ * Middle ones, from 1 KiB on, stand in one with a granule of 1 KiB, whose records say where in it they
+ * start: a 64th of the heap in place of a quarter; but where the first one is reserved anyway they stand
+ * in that. Large ones, whose leaf would be mostly empty, stand in an open table (large.h). A record is
+ * taken before the real free: afterwards the address may be another
  * thread's. No locks: while a block is live its record belongs to whoever owns the block. */
 #ifndef HG_LEDGER_H
 #define HG_LEDGER_H
 
 #include "base.h"
-#include "group.h"
+#include "shadow.h"
 
 struct hg_block {
     uint64_t size;  /* requested */
@@ -30,23 +32,28 @@ HG_INLINE struct hg_block hg_ledger_unpack(uint64_t word) {
     };
 }
 
-/* The shadow: upper table -> lower table -> leaf of records. A leaf's word is its address | a bit
- * for each of its 16 parts that is reserved. */
-#define HG_LEDGER_LOWER_BITS 14u
-#define HG_LEDGER_RECORDS_SHIFT 15u
-#define HG_LEDGER_PART_RECORDS (HG_LEDGER_RECORDS / 16)
-#define HG_LEDGER_PART_MASK ((uintptr_t)0xffff)
+/* Records of one part of a shadow of small blocks. */
+#define HG_LEDGER_PART_SHIFT 11u
+#define HG_LEDGER_PART_RECORDS (1u << HG_LEDGER_PART_SHIFT)
+_Static_assert(HG_LEDGER_PART_RECORDS *HG_SHADOW_PARTS == HG_LEDGER_RECORDS, "parts of a leaf");
+/* Of one of middle blocks. */
+#define HG_MIDDLE_PART_SHIFT 8u
+#define HG_MIDDLE_PART_RECORDS (1u << HG_MIDDLE_PART_SHIFT)
+_Static_assert(HG_MIDDLE_PART_RECORDS *HG_SHADOW_PARTS == HG_MIDDLE_RECORDS, "parts of a leaf");
 
 struct hg_ledger {
-    uint32_t granule_shift;
-    uint32_t least; /* hg_ledger_least() of it */
-    uintptr_t **upper;
-    bool suspect;          /* a free went unseen: see hg_ledger_suspect() */
-    uint32_t leaves;       /* made so far */
-    uint32_t parts;        /* reserved one by one, in leaves of their own */
-    struct hg_group group; /* where the next leaves of a grown heap come from */
+    struct hg_shadow small;
+    struct hg_shadow middle;
+    uint32_t granule_shift; /* of `small` */
+    uint32_t least;         /* hg_ledger_least() of it */
+    bool suspect;           /* a free went unseen: see hg_ledger_suspect() */
 };
 HG_GLOBAL struct hg_ledger g_ledger;
+
+HG_INLINE struct hg_shadow_shape hg_ledger_small_shape(uint32_t shift) {
+    return (struct hg_shadow_shape){shift, 3, 18};
+}
+#define HG_LEDGER_MIDDLE_SHAPE ((struct hg_shadow_shape){HG_MIDDLE_SHIFT, 4, 16})
 
 /* glibc's granule, and that of all other allocators: constants, so that the shifts below are too. */
 #define HG_LEDGER_USUAL_SHIFT 5u
@@ -85,39 +92,38 @@ HG_INLINE bool hg_ledger_is_at(uint32_t shift, uintptr_t address, uint64_t word)
     return (address >> (shift - 1) & 1) == (word >> HG_LEDGER_SIZE_BITS & 1);
 }
 
-HG_INLINE uint32_t hg_ledger_index_by(uint32_t shift, uintptr_t address) {
-    return (uint32_t)(address >> shift) & (HG_LEDGER_RECORDS - 1);
+/* The record of `address` among small blocks, or NULL where nothing was ever reserved. */
+HG_INLINE uint64_t *hg_ledger_find_by(uint32_t shift, uintptr_t address) {
+    return hg_shadow_find_by(&g_ledger.small, hg_ledger_small_shape(shift), address);
 }
 
-HG_INLINE uint64_t *hg_ledger_find_by(uint32_t shift, uintptr_t address) {
-    uintptr_t number = address >> (shift + HG_LEDGER_RECORDS_SHIFT);
-    if (HG_UNLIKELY(address >> HG_ADDRESS_BITS)) return NULL;
-    uintptr_t *lower = hg_load_acquire(&g_ledger.upper[number >> HG_LEDGER_LOWER_BITS]);
-    if (HG_UNLIKELY(!lower)) return NULL;
-    uintptr_t leaf = hg_load_acquire(&lower[number & ((1u << HG_LEDGER_LOWER_BITS) - 1)]);
-    uint32_t index = hg_ledger_index_by(shift, address);
-    if (HG_UNLIKELY(!(leaf >> (index / HG_LEDGER_PART_RECORDS) & 1))) return NULL;
-    return (uint64_t *)(leaf & ~HG_LEDGER_PART_MASK) + index;
+/* Likewise of the granule of middle blocks that `address` is in. */
+HG_INLINE struct hg_middle *hg_ledger_find_middle(uintptr_t address) {
+    return hg_shadow_find_by(&g_ledger.middle, HG_LEDGER_MIDDLE_SHAPE, address);
 }
 
 /* Parts of the ledger that a thread came by lately: reserved, and they never move. Above glibc
  * addresses a GiB apart share a place: the heaps that it makes for further threads begin 64 MiB apart. */
 #define HG_LEDGER_VIEW_BITS 14u
 #define HG_LEDGER_VIEWS (1u << HG_LEDGER_VIEW_BITS)
-#define HG_LEDGER_PART_SHIFT 11u
-_Static_assert(HG_LEDGER_PART_RECORDS == 1u << HG_LEDGER_PART_SHIFT, "a view is a part");
+#define HG_MIDDLE_VIEW_BITS 12u /* likewise */
+#define HG_MIDDLE_VIEWS (1u << HG_MIDDLE_VIEW_BITS)
 
 struct hg_ledger_view {
     uintptr_t back; /* minus the part's first address: what is added tells how far inside it is */
-    uint64_t *records;
+    void *records;
+};
+struct hg_ledger_views {
+    struct hg_ledger_view small[HG_LEDGER_VIEWS];
+    struct hg_ledger_view middle[HG_MIDDLE_VIEWS];
 };
 
 /* No view is of this part. Nor is a view of zeroes of any, but the first: there no block at all, NULL,
  * would be. With that made one of no part nobody has to ask for NULL. */
 #define HG_LEDGER_NO_PART (UINTPTR_MAX / 2 + 1)
 
-HG_INLINE void hg_ledger_look_away(struct hg_ledger_view *views) {
-    views[0].back = HG_LEDGER_NO_PART;
+HG_INLINE void hg_ledger_look_away(struct hg_ledger_views *views) {
+    views->small[0].back = views->middle[0].back = HG_LEDGER_NO_PART;
 }
 
 HG_INLINE uintptr_t hg_ledger_part_bytes(uint32_t shift) {
@@ -125,13 +131,18 @@ HG_INLINE uintptr_t hg_ledger_part_bytes(uint32_t shift) {
 }
 
 /* The view that `address` would be in. */
-HG_INLINE struct hg_ledger_view *hg_ledger_view(struct hg_ledger_view *views, uint32_t shift,
+HG_INLINE struct hg_ledger_view *hg_ledger_view(struct hg_ledger_views *views, uint32_t shift,
                                                 uintptr_t address) {
-    return &views[address >> (shift + HG_LEDGER_PART_SHIFT) & (HG_LEDGER_VIEWS - 1)];
+    return &views->small[address >> (shift + HG_LEDGER_PART_SHIFT) & (HG_LEDGER_VIEWS - 1)];
+}
+HG_INLINE struct hg_ledger_view *hg_ledger_middle_view(struct hg_ledger_views *views,
+                                                       uintptr_t address) {
+    uintptr_t part = address >> (HG_MIDDLE_SHIFT + HG_MIDDLE_PART_SHIFT);
+    return &views->middle[part & (HG_MIDDLE_VIEWS - 1)];
 }
 
 /* The record of `address`, if it is in view. */
-HG_INLINE bool hg_ledger_see(struct hg_ledger_view *views, uint32_t shift, uintptr_t address,
+HG_INLINE bool hg_ledger_see(struct hg_ledger_views *views, uint32_t shift, uintptr_t address,
                              uint64_t **record) {
     const struct hg_ledger_view *view = hg_ledger_view(views, shift, address);
     uint64_t *records = hg_glance(&view->records);
@@ -141,13 +152,19 @@ HG_INLINE bool hg_ledger_see(struct hg_ledger_view *views, uint32_t shift, uintp
     return HG_LIKELY(granule < HG_LEDGER_PART_RECORDS);
 }
 
-/* Bring the part that `address` is in into view, if it is reserved, and not the first. */
-HG_INLINE void hg_ledger_look_at(struct hg_ledger_view *views, uintptr_t address) {
-    uint32_t shift = g_ledger.granule_shift;
-    uintptr_t start = address & ~(hg_ledger_part_bytes(shift) - 1);
-    uint64_t *records = hg_ledger_find_by(shift, start);
+/* Likewise among middle blocks. */
+HG_INLINE bool hg_ledger_see_middle(struct hg_ledger_views *views, uintptr_t address,
+                                    struct hg_middle **record) {
+    const struct hg_ledger_view *view = hg_ledger_middle_view(views, address);
+    struct hg_middle *records = hg_glance(&view->records);
+    hg_in_order();
+    uintptr_t granule = (address + hg_glance(&view->back)) >> HG_MIDDLE_SHIFT;
+    *record = records + granule;
+    return HG_LIKELY(granule < HG_MIDDLE_PART_RECORDS);
+}
+
+HG_INLINE void hg_ledger_turn(struct hg_ledger_view *view, uintptr_t start, void *records) {
     if (!records || !start) return;
-    struct hg_ledger_view *view = hg_ledger_view(views, shift, address);
     /* At no instant one part's address with another's records. */
     hg_store(&view->back, HG_LEDGER_NO_PART);
     hg_in_order();
@@ -160,12 +177,34 @@ HG_INLINE uint64_t hg_ledger_pack(uintptr_t address, struct hg_block block) {
     return hg_ledger_pack_by(g_ledger.granule_shift, address, block);
 }
 
-/* The record of `address`, or NULL where nothing was ever reserved. */
 HG_INLINE uint64_t *hg_ledger_find(uintptr_t address) {
     return hg_ledger_find_by(g_ledger.granule_shift, address);
 }
 
-/* Whether blocks of this size stand in the shadow, not among the large ones. */
+/* Whether one of the shadows may hold a block at `address`. */
+HG_INLINE bool hg_ledger_may_hold(uintptr_t address) {
+    const uint64_t *record = hg_ledger_find(address);
+    if (record && hg_load(record)) return true;
+    const struct hg_middle *middle = hg_ledger_find_middle(address);
+    return middle && hg_load(&middle->record) && hg_load(&middle->address) == address;
+}
+
+HG_INLINE bool hg_ledger_is_middle(uint64_t size) {
+    return size - HG_MIDDLE_LEAST < HG_LEDGER_SMALL_LIMIT - HG_MIDDLE_LEAST;
+}
+
+/* Bring the parts that a block of this size may be in into view, where they are reserved, and not the
+ * first. */
+HG_INLINE void hg_ledger_look_at(struct hg_ledger_views *views, uintptr_t address, uint64_t size) {
+    uint32_t shift = g_ledger.granule_shift;
+    uintptr_t start = address & ~(hg_ledger_part_bytes(shift) - 1);
+    hg_ledger_turn(hg_ledger_view(views, shift, address), start, hg_ledger_find_by(shift, start));
+    if (HG_LIKELY(!hg_ledger_is_middle(size))) return;
+    start = address & ~(hg_shadow_part_reach(HG_LEDGER_MIDDLE_SHAPE) - 1);
+    hg_ledger_turn(hg_ledger_middle_view(views, address), start, hg_ledger_find_middle(start));
+}
+
+/* Whether blocks of this size stand in a shadow, not among the large ones. */
 HG_INLINE bool hg_ledger_is_shadowed(uint64_t size) {
     return size < HG_LEDGER_SMALL_LIMIT && size >= g_ledger.least;
 }

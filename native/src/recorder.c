@@ -103,7 +103,7 @@ static bool entered_shortly(struct hg_thread *thread, void *block, size_t size,
                             struct hg_place place) {
     uint64_t *record;
     uint32_t shift = g_ledger.granule_shift;
-    if (!hg_ledger_see(thread->views, shift, (uintptr_t)block, &record)) return false;
+    if (!hg_ledger_see(&thread->views, shift, (uintptr_t)block, &record)) return false;
     if (HG_LIKELY(hg_glance(&g_is_short_way_open))) {
         if (HG_UNLIKELY(hg_real_is_mmapped(hg_real_size_word(block)))) return false;
         return hg_short_enter(thread, block, size, HG_SHORT_GLIBC, record, place,
@@ -132,7 +132,7 @@ void hg_recorder_allocated(struct hg_thread *thread, const struct hg_frame *fram
     }
     line = enter_block(thread, block, entry, apart, now);
     if (HG_UNLIKELY(!line)) return;
-    hg_ledger_look_at(thread->views, (uintptr_t)block);
+    hg_ledger_look_at(&thread->views, (uintptr_t)block, size);
     arrive(thread, line, block, entry);
 }
 
@@ -189,7 +189,7 @@ bool hg_recorder_freeing(struct hg_thread *thread, const struct hg_frame *frame,
     hg_thread_become(thread, HG_THREAD_IN_RECORDER);
     hg_threads_note(thread, HG_STAT_GENERAL, 1);
     struct hg_taken taken = hg_recorder_take(thread, block);
-    hg_ledger_look_at(thread->views, (uintptr_t)block);
+    hg_ledger_look_at(&thread->views, (uintptr_t)block, taken.block.size);
     hg_recorder_freed(thread, frame, block, &taken);
     return taken.block.site != 0;
 }

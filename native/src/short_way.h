@@ -41,6 +41,32 @@ HG_INLINE uint64_t hg_short_limit(enum hg_short_kind kind) {
     return is_by_class ? HG_REAL_CLASSED + 1 : HG_LEDGER_SMALL_LIMIT;
 }
 
+/* The record that a fresh block is to have, if it is in view. That of a middle block says beforehand where it
+ * starts: as long as the word is 0, that means nothing. */
+HG_INLINE bool hg_short_see_free(struct hg_thread *thread, void *block, size_t size,
+                                 enum hg_short_kind kind, uint64_t **record) {
+    struct hg_middle *middle;
+    if (HG_LIKELY(hg_ledger_see(&thread->views, hg_short_shift(kind), (uintptr_t)block, record)))
+        return true;
+    if (size - HG_MIDDLE_LEAST >= hg_short_limit(kind) - HG_MIDDLE_LEAST) return false;
+    if (!hg_ledger_see_middle(&thread->views, (uintptr_t)block, &middle)) return false;
+    if (HG_UNLIKELY(hg_glance(&middle->record))) return false;
+    hg_store(&middle->address, (uintptr_t)block);
+    hg_in_order();
+    *record = &middle->record;
+    return true;
+}
+
+/* The record that a block may have. */
+HG_INLINE bool hg_short_see_taken(struct hg_thread *thread, void *block, uint32_t shift,
+                                  uint64_t **record) {
+    struct hg_middle *middle;
+    if (HG_LIKELY(hg_ledger_see(&thread->views, shift, (uintptr_t)block, record))) return true;
+    if (!hg_ledger_see_middle(&thread->views, (uintptr_t)block, &middle)) return false;
+    *record = &middle->record;
+    return hg_glance(&middle->address) == (uintptr_t)block;
+}
+
 /* What the allocator set aside. Above glibc read anew by whoever wants it: no register to save for it. */
 HG_INLINE size_t hg_short_usable(struct hg_thread *thread, void *block, size_t size,
                                  enum hg_short_kind kind) {
@@ -81,9 +107,8 @@ HG_INLINE bool hg_short_enter(struct hg_thread *thread, void *block, size_t size
 HG_INLINE bool hg_short_arrive(struct hg_thread *thread, const struct hg_frame *frame, void *block,
                                size_t size, enum hg_short_kind kind, bool is_alone) {
     bool is_glibc = kind == HG_SHORT_GLIBC;
-    uint32_t shift = hg_short_shift(kind);
     uint64_t *record;
-    if (!hg_ledger_see(thread->views, shift, (uintptr_t)block, &record)) return false;
+    if (!hg_short_see_free(thread, block, size, kind, &record)) return false;
     if (HG_UNLIKELY(is_glibc && hg_real_is_mmapped(hg_real_size_word(block)))) return false;
     /* A fresh block's is in no cache; meanwhile the stack is looked at. */
     __builtin_prefetch(record, 1);
@@ -139,7 +164,7 @@ HG_INLINE bool hg_short_depart(struct hg_thread *thread, void *block, enum hg_sh
     bool is_glibc = kind == HG_SHORT_GLIBC;
     uint32_t shift = hg_short_shift(kind);
     uint64_t *record;
-    if (!hg_ledger_see(thread->views, shift, (uintptr_t)block, &record)) return false;
+    if (!hg_short_see_taken(thread, block, shift, &record)) return false;
     uint64_t word = hg_glance(record);
     if (HG_UNLIKELY(!word || !hg_clock_serves(&thread->clock))) return false;
     if (HG_UNLIKELY(!is_glibc && !hg_ledger_is_at(shift, (uintptr_t)block, word))) return false;

@@ -189,7 +189,7 @@ static struct hg_thread *new_slot(void) {
     slot->recall.room = memories;
     /* It remembers nothing that is older. */
     slot->recall.generation = hg_load(&g_modules_generation);
-    hg_ledger_look_away(slot->views);
+    hg_ledger_look_away(&slot->views);
     slot->shard_number = hand_out_shard();
     if (slot->shard_number != UINT32_MAX &&
         hg_sites_start_shard(&slot->counters, slot->shard_number) &&

@@ -56,7 +56,7 @@ struct hg_thread {
     int64_t usable_shared; /* usable.c: bytes in use that the shared total knows of */
     uint64_t shared_since; /* peak.c: when this thread began to count its shared events */
     uint32_t shared_events;
-    struct hg_ledger_view views[HG_LEDGER_VIEWS];
+    struct hg_ledger_views views;
     struct hg_recall recall;
     struct hg_walker walker;
     struct hg_transcript transcript;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Iterable
@@ -50,11 +51,13 @@ class NoNames:
 
 def record(directory: Path) -> None:
     """Record `everything` anew into `directory`, one compressed file per process: exactly, as
-    parent and child, then sampled; and a program whose samples stand for different numbers."""
+    parent and child, then sampled; a program whose samples stand for different numbers; and one
+    with blocks of middle size."""
     sampled = {"HEAPGLASS_SAMPLE": "4k", "HEAPGLASS_SEED": "7"}
     _record("everything", directory, {}, {False: "parent", True: "child"})
     _record("everything", directory, sampled, {False: "sampled"})
     _record("lives_by_size", directory, sampled, {False: "weighed"})
+    _record("middle", directory, {}, {False: "middle"})
 
 
 def _record(name: str, directory: Path, options: dict[str, str], names: dict[bool, str]) -> None:
@@ -63,7 +66,8 @@ def _record(name: str, directory: Path, options: dict[str, str], names: dict[boo
     _NEUTRAL.mkdir(mode=0o700)
     preload = shutil.copy(library(), _NEUTRAL)
     recorded = program(name)
-    words = [_bare_copy(word) for word in recorded.argv(recorded.cases[0])]
+    argv = recorded.argv(recorded.cases[0])
+    words = [_bare_copy(word) if os.path.isabs(word) else word for word in argv]
     options = {"HEAPGLASS_SNAPSHOT": "0.02", "HEAPGLASS_OUT": "%e.%p.heapglass", **options}
     environment = under_heapglass(**options).environment
     settings = [f"{name}={value}" for name, value in environment.items()]

@@ -78,6 +78,10 @@ def test_a_little_of_everything_is_in_them(tmp_path: Path) -> None:
         assert len(sampled.recorder.changes) == 1
         assert (sampled.blocks().sample_bytes == 4096).all()
         assert (sampled.sites().live_bytes_error > 0).any()
+    with open_recording(unpacked(CURRENT / "middle.heapglass.gz", tmp_path)) as middle:
+        stored = {table.name: table.records or 0 for table in middle.workings.tables}
+        assert stored["ledger"] > 0 < stored["middle blocks"]
+        assert (middle.blocks().size == 16384).sum() == 64
     with open_recording(unpacked(CURRENT / "weighed.heapglass.gz", tmp_path)) as weighed:
         sites = weighed.sites()
         for name in ("temporary", "realloc_in_place", "realloc_moved"):

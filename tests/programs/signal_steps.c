@@ -4,7 +4,7 @@
  * is asked to forget the children's restartable sequences: else each stop would be seen as time gone
  * by, and what is struck would never be the short way of an event.
  *
- * Arguments: what is struck (`known`: calls with a stack known well; `other`: with one that differs
+ * Arguments: what is struck (`known`: calls with a stack known well; `middle`: the same of a larger block; `other`: with one that differs
  * in a word, and is known too; `second`: with one seen once; `new`: never; `resize`: a realloc), what
  * the handler does (`allocate`, `free`, `jump`; `above`: it allocates on a signal stack that lies in an outer frame;
  * `fork`: both then live on from where it struck, the handler's child first), and how many instructions lie between
@@ -25,8 +25,10 @@ static const char *g_handler;
 static void *g_early;
 static int g_is_traced = 1;
 
+static size_t g_size = 20;
+
 SITE void site_struck(void) {
-    void *p = malloc(20);
+    void *p = malloc(g_size);
     KEEP(p);
     free(p);
 }
@@ -82,6 +84,19 @@ static void make_clock_serve(void) {
     site_warm();
 }
 
+/* What is struck is of middle size from now on, where no small blocks are: those that come have places
+ * elsewhere. */
+SITE void site_large_heap(void) {
+    void *handlers = malloc(30), *early = malloc(40);
+    for (int i = 0; i < 200; i++) {
+        void *kept = malloc(3000);
+        KEEP(kept);
+    }
+    free(handlers);
+    free(early);
+    g_size = 3000;
+}
+
 SITE void site_handler(void) {
     void *p = malloc(30);
     KEEP(p);
@@ -111,6 +126,7 @@ SITE void perform(char step) {
     case '|':
         if (g_is_traced) raise(SIGSTOP);
         break;
+    case 'm': site_large_heap(); break;
     case '1': path_one(); break;
     case '2': path_two(); break;
     case 'n': site_struck(); break;
@@ -129,6 +145,7 @@ static const struct {
     const char *what, *steps;
 } g_lives[] = {
     {"known", "e" ONES ONES "|1|a" TWOS ONES},
+    {"middle", "me" ONES ONES "|1|a" TWOS ONES},
     {"other", "e" ONES "222" ONES "|22|a" TWOS ONES},
     {"second", "e" ONES "2" ONES "|2|a" TWOS ONES},
     {"new", "e" ONES ONES "|n|a" TWOS ONES},

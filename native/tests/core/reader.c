@@ -118,7 +118,7 @@ static void read_middle(const struct reader *reader, const struct hg_extent *e,
     CHECK_EQUAL(e->length, HG_MIDDLE_RECORDS * sizeof *records);
     for (uint64_t i = 0; i < HG_MIDDLE_RECORDS; i++) {
         uint64_t r = records[i].record, address = records[i].address;
-        if (!address) continue;
+        if (!r) continue;
         CHECK_EQUAL(address >> granule_shift(reader, e),
                     (e->first >> granule_shift(reader, e)) + i);
         uint64_t size = take_bits(&r, HG_LEDGER_SIZE_BITS);

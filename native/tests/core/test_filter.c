@@ -55,6 +55,21 @@ static void sees_the_shadow(void) {
     CHECK(!hg_filter_may_hold(at(0x30020)));
 }
 
+static void sees_the_shadow_of_middle_blocks(void) {
+    struct hg_block block = {5000, 2, 1}, replaced;
+    begin_events(5);
+    hg_filter_clear();
+    hg_filter_see_shadow();
+    for (uintptr_t address = 0x1000020; address < 0x2000000; address += 0x10000) {
+        CHECK(hg_ledger_put(address, block, &replaced));
+        CHECK(hg_filter_may_hold(at(address)));
+        CHECK(!hg_filter_may_hold(at(address + 32)));
+    }
+    CHECK(!hg_ledger_find(0x1ff0020));
+    hg_ledger_take(0x1ff0020);
+    CHECK(!hg_filter_may_hold(at(0x1ff0020)));
+}
+
 static void add_and_remove(void *argument, uint32_t number) {
     (void)argument;
     struct random r = random_start(number);
@@ -79,6 +94,7 @@ int main(void) {
     RUN(looks_closely);
     RUN(full_counters_stay);
     RUN(sees_the_shadow);
+    RUN(sees_the_shadow_of_middle_blocks);
     RUN(threads);
     return 0;
 }

@@ -18,6 +18,7 @@
 /* An address and the block that the model has there. */
 struct place {
     uintptr_t address;
+    bool is_roomy;         /* no other place is in its KiB: blocks of middle size may be there */
     struct hg_block block; /* site 0: none */
 };
 
@@ -25,9 +26,13 @@ struct model {
     struct place places[PLACES];
 };
 
-static struct hg_block random_block(struct random *r) {
-    uint64_t size =
-        random_below(r, 8) ? random_below(r, HG_LEDGER_SMALL_LIMIT) : random_of_bits(r, 47);
+#define WITHOUT_SMALL UINT64_C(0x300000000000) /* from here on there are no small blocks */
+
+static struct hg_block random_block(struct random *r, uintptr_t address, bool is_roomy) {
+    uint64_t size = random_below(r, 8) ? random_below(r, HG_MIDDLE_LEAST) : random_of_bits(r, 47);
+    if (is_roomy && random_below(r, 2)) size = random_below(r, HG_LEDGER_SMALL_LIMIT);
+    if (!is_roomy && hg_ledger_is_middle(size)) size = HG_LEDGER_SMALL_LIMIT;
+    if (address >> 40 == WITHOUT_SMALL >> 40 && size < HG_MIDDLE_LEAST) size += HG_MIDDLE_LEAST;
     return (struct hg_block){.size = size,
                              .site = 1 + (uint32_t)random_below(r, HG_MAX_SITES - 1),
                              .birth = (uint32_t)random_below(r, 1u << HG_LEDGER_BIRTH_BITS)};
@@ -51,20 +56,33 @@ static int compare_words(const void *a, const void *b) {
 
 /* Addresses as an allocator gives them: each in a granule of its own, at its start or middle. */
 static void choose_places(struct model *m, struct random *r, uint32_t granule_shift) {
-    static uintptr_t granules[2 * PLACES];
+    static uintptr_t granules[3 * PLACES];
     uint32_t count = 0, used = 0;
     uintptr_t page = 0;
-    for (; count < 2 * PLACES; count++) {
+    for (; count < 3 * PLACES; count++) {
         if (count % 100 == 0) page = random_page(r);
         granules[count] = (page + random_below(r, 4 * HG_PAGE)) >> granule_shift;
+        if (count % 10 == 0)
+            granules[count] = (WITHOUT_SMALL + count * UINT64_C(1888)) >> granule_shift;
     }
     qsort(granules, count, sizeof *granules, compare_words);
     for (uint32_t i = 1; i < count && used < PLACES; i++) {
         if (granules[i] == granules[i - 1]) continue;
+        /* Some of them have room for a block of middle size. */
+        if (i % 200 < 100 && used && granules[i] >> (HG_MIDDLE_SHIFT - granule_shift) ==
+                                         m->places[used - 1].address >> HG_MIDDLE_SHIFT)
+            continue;
         uintptr_t half = random_below(r, 2) << (granule_shift - 1);
         m->places[used++] = (struct place){.address = (granules[i] << granule_shift) + half};
     }
     CHECK_EQUAL(used, PLACES);
+    uintptr_t none = UINTPTR_MAX;
+    for (uint32_t i = 0; i < used; i++) {
+        uintptr_t before = i ? m->places[i - 1].address >> HG_MIDDLE_SHIFT : none;
+        uintptr_t own = m->places[i].address >> HG_MIDDLE_SHIFT;
+        uintptr_t after = i + 1 < used ? m->places[i + 1].address >> HG_MIDDLE_SHIFT : none;
+        m->places[i].is_roomy = before != own && own != after;
+    }
 }
 
 static void check_same(struct hg_block got, struct hg_block wanted) {
@@ -89,7 +107,7 @@ static void take_at(struct place *place) {
 /* One operation as the recorder makes them. A block whose free went unseen is put over, of either
  * kind by either kind. */
 static void do_something(struct place *place, struct random *r) {
-    if (random_below(r, 2)) put_at(place, random_block(r));
+    if (random_below(r, 2)) put_at(place, random_block(r, place->address, place->is_roomy));
     else take_at(place);
 }
 
@@ -97,7 +115,8 @@ static int compare_places(const void *a, const void *b) {
     return compare_words(&((const struct place *)a)->address, &((const struct place *)b)->address);
 }
 
-static void check_file(struct model *m) {
+/* How many of them stand among middle ones. */
+static size_t check_file(struct model *m) {
     struct reader reader;
     reader_open(&reader, recording_path());
     struct blocks blocks = reader_blocks(&reader);
@@ -114,6 +133,7 @@ static void check_file(struct model *m) {
     CHECK_EQUAL(blocks.count, next);
     free(blocks.list);
     reader_close(&reader);
+    return blocks.middle;
 }
 
 static void start_ledger(uint32_t granule_shift) {
@@ -130,12 +150,14 @@ static void random_operations(void) {
         start_ledger(shift);
         hg_ledger_suspect();
         choose_places(&m, &r, shift);
+        size_t middle = 0;
         for (uint32_t round = 0; round < 4; round++) {
             for (uint32_t i = 0; i < 20000; i++) {
                 do_something(&m.places[random_below(&r, PLACES)], &r);
             }
-            check_file(&m);
+            middle += check_file(&m);
         }
+        CHECK(middle > 0);
         for (uint32_t i = 0; i < PLACES; i++) take_at(&m.places[i]);
         check_file(&m);
     }
@@ -194,29 +216,29 @@ static void extremes(void) {
 
 /* What is in view is what is found; no block at all never is, nor what nobody looked at. */
 static void views_show_what_is_found(void) {
-    static struct hg_ledger_view views[HG_LEDGER_VIEWS];
+    static struct hg_ledger_views views;
     static struct model m;
     for (uint32_t shift = HG_LEDGER_OTHER_SHIFT; shift <= HG_LEDGER_USUAL_SHIFT; shift++) {
         struct random r = random_start(shift);
         uint32_t seen = 0;
         uint64_t *record;
-        memset(views, 0, sizeof views);
+        memset(&views, 0, sizeof views);
         memset(&m, 0, sizeof m);
         start_ledger(shift);
-        hg_ledger_look_away(views);
+        hg_ledger_look_away(&views);
         choose_places(&m, &r, shift);
         for (uint32_t i = 0; i < PLACES; i++) {
             uintptr_t address = m.places[i].address;
             if (i % 2) put_at(&m.places[i], (struct hg_block){24, 9, 9});
-            hg_ledger_look_at(views, address);
+            hg_ledger_look_at(&views, address, 24);
             uint64_t *found =
                 address < hg_ledger_part_bytes(shift) ? NULL : hg_ledger_find(address);
-            CHECK_EQUAL(hg_ledger_see(views, shift, address, &record), found != NULL);
+            CHECK_EQUAL(hg_ledger_see(&views, shift, address, &record), found != NULL);
             CHECK(!found || record == found);
             seen += found != NULL;
             uintptr_t any = m.places[random_below(&r, PLACES)].address;
-            CHECK(!hg_ledger_see(views, shift, any, &record) || record == hg_ledger_find(any));
-            CHECK(!hg_ledger_see(views, shift, 0, &record));
+            CHECK(!hg_ledger_see(&views, shift, any, &record) || record == hg_ledger_find(any));
+            CHECK(!hg_ledger_see(&views, shift, 0, &record));
         }
         CHECK(seen > PLACES / 2);
     }
@@ -229,26 +251,26 @@ static uintptr_t in_heap(uint32_t heap, uint32_t part) {
 /* The heaps of sixteen threads are in view together; what is a GiB away takes another's place. */
 static void heaps_do_not_hide_each_other(void) {
     enum { HEAPS = 16, PARTS = 8 };
-    static struct hg_ledger_view views[HG_LEDGER_VIEWS];
+    static struct hg_ledger_views views;
     struct hg_block block = {24, 9, 9}, replaced;
     uint64_t *record;
     start_ledger(HG_LEDGER_USUAL_SHIFT);
-    hg_ledger_look_away(views);
+    hg_ledger_look_away(&views);
     for (uint32_t i = 0; i < HEAPS * PARTS; i++) {
         uintptr_t address = in_heap(i / PARTS, i % PARTS);
         CHECK(hg_ledger_put(address, block, &replaced));
-        hg_ledger_look_at(views, address);
+        hg_ledger_look_at(&views, address, 24);
     }
     for (uint32_t i = 0; i < HEAPS * PARTS; i++) {
         uintptr_t address = in_heap(i / PARTS, i % PARTS);
-        CHECK(hg_ledger_see(views, HG_LEDGER_USUAL_SHIFT, address + 65535, &record));
+        CHECK(hg_ledger_see(&views, HG_LEDGER_USUAL_SHIFT, address + 65535, &record));
         CHECK_EQUAL(record, hg_ledger_find(address + 65535));
     }
     CHECK(hg_ledger_put(0x7f0040000000, block, &replaced));
-    CHECK(!hg_ledger_see(views, HG_LEDGER_USUAL_SHIFT, 0x7f0040000000, &record));
-    hg_ledger_look_at(views, 0x7f0040000000);
-    CHECK(hg_ledger_see(views, HG_LEDGER_USUAL_SHIFT, 0x7f0040000000, &record));
-    CHECK(!hg_ledger_see(views, HG_LEDGER_USUAL_SHIFT, 0x7f0000000000, &record));
+    CHECK(!hg_ledger_see(&views, HG_LEDGER_USUAL_SHIFT, 0x7f0040000000, &record));
+    hg_ledger_look_at(&views, 0x7f0040000000, 24);
+    CHECK(hg_ledger_see(&views, HG_LEDGER_USUAL_SHIFT, 0x7f0040000000, &record));
+    CHECK(!hg_ledger_see(&views, HG_LEDGER_USUAL_SHIFT, 0x7f0000000000, &record));
 }
 
 /* A leaf covers a megabyte of heap; a block pays only for the sixteenth it is in. */
@@ -274,6 +296,98 @@ static void reserves_only_what_is_used(void) {
     CHECK((uint64_t)file.st_blocks * 512 <= g_header->file_reserved_bytes + HG_STEP);
     check_same(hg_ledger_take(0x50000000), (struct hg_block){0});
     CHECK_EQUAL(g_header->file_reserved_bytes - before, 17 * PART);
+}
+
+/* Blocks of `size` one behind the other, `count` of them from `start` on; how many bytes that reserved. */
+static uint64_t reserve_row(uintptr_t start, uint32_t count, uint64_t size) {
+    uint64_t before = g_header->file_reserved_bytes;
+    struct hg_block replaced;
+    for (uint32_t i = 0; i < count; i++) {
+        CHECK(hg_ledger_put(start + i * (size + 16), (struct hg_block){size, 9, 9}, &replaced));
+    }
+    return g_header->file_reserved_bytes - before;
+}
+
+/* From 1 KiB on blocks cost at most 3 % of their bytes, above any allocator, also before groups come, and
+ * in the group that is not full. */
+static void middle_blocks_cost_little(void) {
+    static const uint64_t sizes[] = {1024, 1040, 4096, 16384, 40000, 65535};
+    for (uint32_t shift = HG_LEDGER_OTHER_SHIFT; shift <= HG_LEDGER_USUAL_SHIFT; shift++) {
+        for (uint32_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            for (uint64_t mebibytes = 16; mebibytes <= 512; mebibytes *= 2) {
+                start_ledger(shift);
+                uint32_t count = (uint32_t)((mebibytes << 20) / sizes[i]);
+                uint64_t reserved = reserve_row(0x40000000, count, sizes[i]);
+                CHECK(reserved * 100 <= 3 * count * sizes[i]);
+            }
+        }
+    }
+}
+
+/* A part that holds small blocks is needed for these, and middle ones cost nothing more there, nor in the part
+ * behind it; what comes after that has none and is cheap. */
+static void where_small_blocks_are_middle_ones_join_them(void) {
+    enum { PART = HG_LEDGER_PART_RECORDS * 8 };
+    struct hg_block small = {64, 9, 9}, middle = {16384, 9, 9}, replaced;
+    start_ledger(HG_LEDGER_USUAL_SHIFT);
+    reserve_row(0x40000000, 64, 16384); /* what all may have is used up */
+    uint64_t before = g_header->file_reserved_bytes;
+    uintptr_t address = 0x50000000;
+    CHECK(hg_ledger_put(address, small, &replaced));
+    for (uint32_t i = 0; i < 100; i++, address += 16384 + 16 + 80) {
+        CHECK(hg_ledger_put(address + 80, middle, &replaced));
+        CHECK(hg_ledger_put(address + 80 + 16384 + 16, small, &replaced));
+    }
+    uint64_t parts = (address - 0x50000000) / hg_ledger_part_bytes(5) + 1;
+    CHECK_EQUAL(g_header->file_reserved_bytes - before, parts * PART);
+    uint64_t reserved = reserve_row(0x60000000, 6400, 16384);
+    CHECK(reserved * 100 <= 3 * UINT64_C(6400) * 16384);
+}
+
+/* A second block in the granule of a middle one that stands there tells that its free went unseen. */
+static void a_granule_has_one_middle_block(void) {
+    struct hg_block first = {2000, 7, 1}, second = {3000, 8, 2}, small = {100, 9, 3}, replaced;
+    start_ledger(HG_LEDGER_USUAL_SHIFT);
+    reserve_row(0x40000000, 64, 16384);
+    CHECK(hg_ledger_put(0x50000010, first, &replaced));
+    check_same(hg_ledger_take(0x50000020), (struct hg_block){0});
+    CHECK(hg_ledger_put(0x50000020, second, &replaced));
+    check_same(replaced, first);
+    check_same(hg_ledger_take(0x50000010), (struct hg_block){0});
+    CHECK(hg_ledger_put(0x50000020, (struct hg_block){1 << 20, 6, 4}, &replaced));
+    check_same(replaced, second);
+    check_same(hg_ledger_take(0x50000020), (struct hg_block){1 << 20, 6, 4});
+    CHECK(hg_ledger_put(0x50000030, second, &replaced));
+    hg_ledger_suspect();
+    CHECK(hg_ledger_put(0x50000300, small, &replaced)); /* a small block lies behind it */
+    check_same(replaced, (struct hg_block){0});
+    CHECK(hg_ledger_put(0x50000030, small, &replaced));
+    check_same(replaced, second);
+    check_same(hg_ledger_take(0x50000030), small);
+    check_same(hg_ledger_take(0x50000300), small);
+}
+
+static void middle_views_show_what_is_found(void) {
+    static struct hg_ledger_views views;
+    struct hg_block block = {5000, 9, 9}, replaced;
+    struct hg_middle *record;
+    struct random r = random_start(77);
+    start_ledger(HG_LEDGER_USUAL_SHIFT);
+    hg_ledger_look_away(&views);
+    reserve_row(0x40000000, 64, 16384);
+    for (uint32_t i = 0; i < 1000; i++) {
+        uintptr_t address = (0x7f0000000000 + random_of_bits(&r, 33)) & ~(uintptr_t)15;
+        CHECK(hg_ledger_put(address, block, &replaced));
+        if (hg_ledger_find(address)) continue;
+        hg_ledger_look_at(&views, address, block.size);
+        CHECK(hg_ledger_see_middle(&views, address, &record));
+        CHECK_EQUAL(record, hg_ledger_find_middle(address));
+        CHECK(hg_ledger_may_hold(address) && !hg_ledger_may_hold(address + 16));
+        CHECK(!hg_ledger_see_middle(&views, address + (UINT64_C(1) << 34), &record));
+        CHECK(!hg_ledger_see_middle(&views, 0, &record));
+        check_same(hg_ledger_take(address), block);
+        CHECK(!hg_ledger_may_hold(address));
+    }
 }
 
 /* A budget with no room for a group is still used to the last part of a leaf. */
@@ -385,6 +499,10 @@ int main(void) {
     RUN(reserves_only_what_is_used);
     RUN(grown_heaps_come_in_groups);
     RUN(where_no_group_fits_parts_do);
+    RUN(middle_blocks_cost_little);
+    RUN(where_small_blocks_are_middle_ones_join_them);
+    RUN(a_granule_has_one_middle_block);
+    RUN(middle_views_show_what_is_found);
     RUN(threads_side_by_side);
     RUN(threads_meet_at_new_leaves);
     return 0;

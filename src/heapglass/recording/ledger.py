@@ -64,10 +64,8 @@ def read_middle(image: Image) -> Blocks:
     for extent in image.extents(schema.KIND_MIDDLE):
         shift = _granule_shift(image, extent)
         leaf = view(_read_leaf(image, extent, _MIDDLE_BYTES, shift), schema.Middle)
-        taken = np.flatnonzero(leaf["address"])
-        # While a leaf is read another block may take a record over.
-        is_whole = leaf["record"][taken] > 0
-        tables.append(leaf[taken[is_whole]])
+        taken = np.flatnonzero(leaf["record"])
+        tables.append(leaf[taken])
         if np.any(leaf["address"][taken] >> np.uint64(shift) != (extent.first >> shift) + taken):
             raise image.file.damaged("a block in it is not where its address belongs")
     blocks = np.concatenate(tables)

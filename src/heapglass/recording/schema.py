@@ -306,8 +306,8 @@ class Histogram(Layout):
 
 
 class Middle(Layout):
-    address = _u64()
     record = _u64()
+    address = _u64()
 
 
 class Large(Layout):
