@@ -22,10 +22,11 @@ struct hg_shadow_shape {
 struct hg_shadow {
     enum hg_kind kind; /* of its extents */
     struct hg_shadow_shape shape;
-    uint32_t alone;    /* so many leaves, at least, do not come in a group */
-    uintptr_t **upper; /* -> lower table -> a leaf's address | a bit for each part that is reserved */
-    uint32_t leaves;   /* made so far */
-    uint32_t parts;    /* reserved one by one, in leaves of their own */
+    uint32_t alone; /* so many leaves, at least, do not come in a group */
+    uintptr_t *
+        *upper;      /* -> lower table -> a leaf's address | a bit for each part that is reserved */
+    uint32_t leaves; /* made so far */
+    uint32_t parts;  /* reserved one by one, in leaves of their own */
     struct hg_group group;
 };
 

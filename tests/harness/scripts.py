@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,19 +49,27 @@ def steps(threads: int) -> st.SearchStrategy[Step]:
     )
 
 
-def random_steps(seed: int, count: int, threads: int) -> list[Step]:
+def any_size(chance: random.Random) -> int:
+    return chance.choice([chance.randrange(100), chance.randrange(3000), chance.choice(_SIZES)])
+
+
+def random_steps(
+    seed: int,
+    count: int,
+    threads: int,
+    size: Callable[[random.Random], int] = any_size,
+    slots: int = 400,
+) -> list[Step]:
     """Many steps, by chance, over many slots: heaps with a life of their own."""
     chance = random.Random(seed)  # noqa: S311
     return [
         Step(
             thread=chance.randrange(threads),
             kind=chance.choice("mmmcrrraffff"),
-            slot=chance.randrange(400),
+            slot=chance.randrange(slots),
             site=chance.randrange(SITES),
             depth=chance.choice([0, 1, 2, 40]),
-            size=chance.choice(
-                [chance.randrange(100), chance.randrange(3000), chance.choice(_SIZES)]
-            ),
+            size=size(chance),
             alignment=chance.choice([8, 16, 64, 4096]),
         )
         for _ in range(count)

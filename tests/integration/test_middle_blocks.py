@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import random
 import signal
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from harness.allocators import allocators
 from harness.bench import Bench
-from harness.comparison import block_differences, histogram_differences, site_differences
 from harness.consistency import contradictions
 from harness.counters import by_name
-from harness.model import Heap, replay
 from harness.programs import program
 from harness.running import Setting, under_heapglass
-from harness.scripts import SITES, Step, events_of, site_keys, with_barriers, written
+from harness.scripted import all_differences, perform
+from harness.scripts import Step, random_steps, with_barriers
 from heapglass.model import HeapSource
 
-DRIVER = program("driver")
 MIDDLE = program("middle")
 ALLOCATORS = {"glibc": "", **allocators()}
-PEAK = ("peak_bytes", "peak_blocks")
 LEDGER = ("ledger", "middle blocks", "large blocks")
 # Both sides of where a block goes elsewhere, and the allocators' classes around them.
 BORDERS = [1007, 1008, 1023, 1024, 1025, 4096, 16384, 65519, 65535, 65536, 65537]
@@ -37,42 +33,13 @@ def above(allocator: str, **environment: str) -> Setting:
 
 def middle_steps(seed: int, count: int, threads: int, small: int) -> list[Step]:
     """Mostly of middle size, one in `small` a small block."""
-    chance = random.Random(seed)  # noqa: S311
-    return [
-        Step(
-            thread=chance.randrange(threads),
-            kind=chance.choice("mmmcrrrafff"),
-            slot=chance.randrange(1500),
-            site=chance.randrange(SITES),
-            depth=chance.choice([0, 1, 2]),
-            size=chance.randrange(100)
-            if not chance.randrange(small)
-            else chance.choice([chance.choice(BORDERS), chance.randrange(1024, 65536)]),
-            alignment=chance.choice([8, 16, 64, 1024, 4096]),
-        )
-        for _ in range(count)
-    ]
 
+    def size(chance: random.Random) -> int:
+        if not chance.randrange(small):
+            return chance.randrange(100)
+        return chance.choice([chance.choice(BORDERS), chance.randrange(1024, 65536)])
 
-def perform(
-    bench: Bench, order: str, script: Sequence[Step], setting: Setting
-) -> tuple[HeapSource, Heap]:
-    here = bench.fresh("steps")
-    log = here / "log"
-    run = bench.record(DRIVER.argv((order, written(script, here / "script"), str(log))), setting)
-    assert (run.outcome.status, run.outcome.stderr) == (0, b""), run.outcome
-    return run.recording, replay(events_of(script, log))
-
-
-def differences(source: HeapSource, heap: Heap, racing: int = 0) -> list[str]:
-    key_of = site_keys(source)
-    return [
-        *(f"lost: {loss}" for loss in source.losses.items),
-        *contradictions(source, peak_slack_bytes=racing * 65537),
-        *site_differences(source, heap, key_of, without=PEAK if racing else ()),
-        *block_differences(source, heap, key_of),
-        *histogram_differences(source, heap, key_of),
-    ]
+    return random_steps(seed, count, threads, size, slots=1500)
 
 
 def in_table(source: HeapSource, name: str) -> int:
@@ -85,7 +52,7 @@ def in_table(source: HeapSource, name: str) -> int:
 def test_recorded_to_the_byte(bench: Bench, allocator: str, small: int, threads: int) -> None:
     script = middle_steps(threads, 20_000, threads, small)
     source, heap = perform(bench, "ordered", script, above(allocator))
-    assert differences(source, heap) == []
+    assert all_differences(source, heap) == []
     if small > 3:
         assert in_table(source, "middle blocks") > 100
 
@@ -94,14 +61,14 @@ def test_recorded_to_the_byte(bench: Bench, allocator: str, small: int, threads:
 def test_free_running_threads_lose_nothing_but_the_order(bench: Bench, allocator: str) -> None:
     script = with_barriers(middle_steps(8, 20_000, 8, 50), threads=8, rounds=10)
     source, heap = perform(bench, "free", script, above(allocator))
-    assert differences(source, heap, racing=8) == []
+    assert all_differences(source, heap, racing=8) == []
 
 
 def test_the_general_way_agrees(bench: Bench) -> None:
     """Snapshots by churn make every event due, which no short way is."""
     script = middle_steps(3, 20_000, 1, 500)
     source, heap = perform(bench, "ordered", script, above("glibc", HEAPGLASS_CHURN="1G"))
-    assert differences(source, heap) == []
+    assert all_differences(source, heap) == []
     assert source.recorder.stats["general"] > 0.9 * source.totals.allocations
 
 

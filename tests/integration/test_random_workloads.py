@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,49 +12,12 @@ from hypothesis import strategies as st
 
 from harness.allocators import allocators
 from harness.bench import Bench
-from harness.comparison import block_differences, histogram_differences, site_differences
-from harness.consistency import contradictions
-from harness.model import Heap, replay
-from harness.programs import program
-from harness.running import Setting, under_heapglass
-from harness.scripts import (
-    Step,
-    events_of,
-    random_steps,
-    site_keys,
-    steps,
-    with_barriers,
-    written,
-)
-from heapglass.model import HeapSource
+from harness.running import under_heapglass
+from harness.scripted import DRIVER, all_differences, perform
+from harness.scripts import Step, random_steps, steps, with_barriers, written
 
-DRIVER = program("driver")
 ALLOCATORS = allocators()
-PEAK = ("peak_bytes", "peak_blocks")
-LARGEST = 3 << 20
 FIRST = Step(0, "m", 99, 0, 0, 1, 0)  # a process that never allocates has no recording
-
-
-def perform(
-    bench: Bench, order: str, script: Sequence[Step], setting: Setting | None = None
-) -> tuple[HeapSource, Heap]:
-    here = bench.fresh("steps")
-    log = here / "log"
-    run = bench.record(DRIVER.argv((order, written(script, here / "script"), str(log))), setting)
-    assert (run.outcome.status, run.outcome.stderr) == (0, b""), run.outcome
-    return run.recording, replay(events_of(script, log))
-
-
-def all_differences(source: HeapSource, heap: Heap, racing: int = 0) -> list[str]:
-    """With racing threads the peak is known but for the event each of them is in the middle of."""
-    key_of = site_keys(source)
-    return [
-        *(f"lost: {loss}" for loss in source.losses.items),
-        *contradictions(source, peak_slack_bytes=racing * LARGEST),
-        *site_differences(source, heap, key_of, without=PEAK if racing else ()),
-        *block_differences(source, heap, key_of),
-        *histogram_differences(source, heap, key_of),
-    ]
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

@@ -69,8 +69,9 @@ static void choose_places(struct model *m, struct random *r, uint32_t granule_sh
     for (uint32_t i = 1; i < count && used < PLACES; i++) {
         if (granules[i] == granules[i - 1]) continue;
         /* Some of them have room for a block of middle size. */
-        if (i % 200 < 100 && used && granules[i] >> (HG_MIDDLE_SHIFT - granule_shift) ==
-                                         m->places[used - 1].address >> HG_MIDDLE_SHIFT)
+        if (i % 200 < 100 && used &&
+            granules[i] >> (HG_MIDDLE_SHIFT - granule_shift) ==
+                m->places[used - 1].address >> HG_MIDDLE_SHIFT)
             continue;
         uintptr_t half = random_below(r, 2) << (granule_shift - 1);
         m->places[used++] = (struct place){.address = (granules[i] << granule_shift) + half};
