@@ -36,6 +36,14 @@ WAYS_OUT = {
 }
 # What narrows what a program may do, and so what we may.
 NARROWER = {"setrlimit", "setrlimit64", "prlimit", "prlimit64", "mlockall", "prctl", "syscall"}
+# For which our thread must end for a moment: see native/src/namespaces.c
+ALONE = {"unshare", "setns"}
+# What shows or sets SIGBUS, and what starts programs that inherit it: see native/src/signalling.c
+SIGNALLING = {
+    *("sigaction", "__sigaction", "signal", "bsd_signal", "ssignal", "sysv_signal"),
+    *("__sysv_signal", "sigset", "sigignore", "siginterrupt"),
+    *("posix_spawn", "posix_spawnp", "system", "popen"),
+}
 # What programs written for our forerunners look up.
 FORERUNNERS = {
     *("malloc_stat_get_stat", "malloc_stat_get_version", "malloc_stat_set_log_fd"),
@@ -132,7 +140,7 @@ def test_library_shows_only_what_it_replaces(shipped: Path) -> None:
     names = {line.split()[-1].split("@")[0] for line in symbols}
     assert {
         name for name in names if not name.startswith("heapglass_")
-    } == ALLOCATOR | OPERATORS | WAYS_OUT | NARROWER | FORERUNNERS
+    } == ALLOCATOR | OPERATORS | WAYS_OUT | NARROWER | ALONE | SIGNALLING | FORERUNNERS
 
 
 def test_library_needs_nothing_but_the_c_library(shipped: Path) -> None:
