@@ -332,8 +332,8 @@ struct hg_middle {
 };
 #define HG_MIDDLE_SHIFT 10u
 #define HG_MIDDLE_LEAST \
-    (1u << HG_MIDDLE_SHIFT)     /* bytes: of two such blocks one granule has one start */
-#define HG_MIDDLE_RECORDS 4096u /* per MIDDLE extent */
+    (1u << HG_MIDDLE_SHIFT)      /* bytes: of two such blocks one granule has one start */
+#define HG_MIDDLE_RECORDS 16384u /* per MIDDLE extent */
 
 /* Birth codes: ticks since start, exact below 2^22 (73 minutes), then with 21 significant bits below
  * the top one:  code < 2^22: ticks = code;  else e = code >> 21, ticks = (2^21 + (code & (2^21-1)))

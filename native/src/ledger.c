@@ -13,7 +13,7 @@ _Static_assert(HG_HUGE % (HG_MIDDLE_RECORDS * sizeof(struct hg_middle)) == 0, "l
 /* Leaves that do not come in a group: until what is left of the last group is little beside the heap. Of middle
  * blocks, a group covers 128 MiB. */
 #define SMALL_LEAVES_ALONE 8u
-#define MIDDLE_LEAVES_ALONE 40u
+#define MIDDLE_LEAVES_ALONE 10u
 /* Parts of the shadow of small blocks that any block may have reserved. */
 #define PARTS_FOR_ALL 4u
 

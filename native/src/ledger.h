@@ -37,7 +37,7 @@ HG_INLINE struct hg_block hg_ledger_unpack(uint64_t word) {
 #define HG_LEDGER_PART_RECORDS (1u << HG_LEDGER_PART_SHIFT)
 _Static_assert(HG_LEDGER_PART_RECORDS *HG_SHADOW_PARTS == HG_LEDGER_RECORDS, "parts of a leaf");
 /* Of one of middle blocks. */
-#define HG_MIDDLE_PART_SHIFT 8u
+#define HG_MIDDLE_PART_SHIFT 10u
 #define HG_MIDDLE_PART_RECORDS (1u << HG_MIDDLE_PART_SHIFT)
 _Static_assert(HG_MIDDLE_PART_RECORDS *HG_SHADOW_PARTS == HG_MIDDLE_RECORDS, "parts of a leaf");
 
@@ -53,7 +53,7 @@ HG_GLOBAL struct hg_ledger g_ledger;
 HG_INLINE struct hg_shadow_shape hg_ledger_small_shape(uint32_t shift) {
     return (struct hg_shadow_shape){shift, 3, 18};
 }
-#define HG_LEDGER_MIDDLE_SHAPE ((struct hg_shadow_shape){HG_MIDDLE_SHIFT, 4, 16})
+#define HG_LEDGER_MIDDLE_SHAPE ((struct hg_shadow_shape){HG_MIDDLE_SHIFT, 4, 18})
 
 /* glibc's granule, and that of all other allocators: constants, so that the shifts below are too. */
 #define HG_LEDGER_USUAL_SHIFT 5u
@@ -106,7 +106,7 @@ HG_INLINE struct hg_middle *hg_ledger_find_middle(uintptr_t address) {
  * addresses a GiB apart share a place: the heaps that it makes for further threads begin 64 MiB apart. */
 #define HG_LEDGER_VIEW_BITS 14u
 #define HG_LEDGER_VIEWS (1u << HG_LEDGER_VIEW_BITS)
-#define HG_MIDDLE_VIEW_BITS 12u /* likewise */
+#define HG_MIDDLE_VIEW_BITS 10u /* likewise */
 #define HG_MIDDLE_VIEWS (1u << HG_MIDDLE_VIEW_BITS)
 
 struct hg_ledger_view {
