@@ -110,7 +110,7 @@ from heapglass.launch.launcher import launch
 from heapglass.launch.options import RunOptions
 from heapglass.launch.process import interruptible
 
-def pack(paths, tell):
+def pack(pid, paths, tell):
     try:
         with interruptible():
             print("packing", len(paths), flush=True)
