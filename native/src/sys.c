@@ -37,7 +37,7 @@
 #define MAX_MAPS 4096u
 /* What every recording takes, and some threads' tables: one map instead of one for each table. */
 #define POOL_BYTES (UINT64_C(4) << 20)
-#define SMALL_POOL_BYTES (UINT64_C(3) << 19) /* where addresses are few, and tables small */
+#define SMALL_POOL_BYTES (UINT64_C(2) << 20) /* where addresses are few, and tables small */
 
 /* What was mapped, so that it can be asked how much of it is really there. */
 static struct {

@@ -30,7 +30,7 @@ def test_address_space_limited_from_outside(bench: Bench, mib: int, out: str) ->
 
 def stated_cost(limit: int, threads: int) -> int:
     """What docs/commands/run.md says that we take of the addresses that a program may have."""
-    return limit // 16 + 3 * MIB + threads * (5 * MIB // 4 + min(limit // 128, 3 * MIB // 2))
+    return limit // 16 + 4 * MIB + threads * (5 * MIB // 4 + min(limit // 128, 3 * MIB // 2))
 
 
 @pytest.mark.parametrize("taker", ["first", "last"])
