@@ -76,14 +76,15 @@ def test_losses_and_their_reason_are_said(pid: int, tmp_path: Path) -> None:
 
 
 def test_workers_are_told_apart_by_their_titles(pid: int, tmp_path: Path) -> None:
-    named = {"pid": pid + 1, "version": 6, "header_size": schema.Header.SIZE, "name": b"nginx"}
+    nobody = 5_000_000  # no process has such a number
+    named = {"pid": nobody, "version": 6, "header_size": schema.Header.SIZE, "name": b"nginx"}
     child = write_recording(tmp_path / "c", **named, title=b"nginx: worker process", flags=1)
     other = write_recording(tmp_path / "o", **named, title=b"w" * 60, flags=1)
     plain = write_recording(tmp_path / "p", **named, flags=1)
     told = lines([glance(path) for path in (child, other, plain)], pid, tmp_path)
-    assert told[1].startswith(f"nginx: worker process ({pid + 1}), child: ")
-    assert told[2].startswith(f"{'w' * 47}... ({pid + 1}), child: ")
-    assert told[3].startswith(f"nginx ({pid + 1}), child: ")
+    assert told[1].startswith(f"nginx: worker process ({nobody}), child: ")
+    assert told[2].startswith(f"{'w' * 47}... ({nobody}), child: ")
+    assert told[3].startswith(f"nginx ({nobody}), child: ")
 
 
 def losing(directory: Path, events: dict[LossKind, int], **fields: int) -> Glance:
