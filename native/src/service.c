@@ -50,19 +50,47 @@ bool hg_service_is_me(void) { return hg_load(&g_service.tid) == hg_sys_tid(); }
 
 uint64_t hg_service_now(void) { return hg_clock_precise(); }
 
-/* Of the thread that ours acts for. */
+/* A file of /proc about the descriptor, of the thread that ours acts for. */
+static int open_about(const char *directory, int fd, int flags) {
+    char name[32], number[24];
+    struct hg_text text = {name, sizeof name, 0};
+    hg_text_put(&text, directory);
+    hg_text_put(&text, hg_text_decimal(number, (uint64_t)fd));
+    hg_text_end(&text);
+    return hg_rights_open(name, flags);
+}
+
+/* Whether all that is written through it goes to its end: flags are told in octal. */
+static bool is_appending(int fd) {
+    char told[128];
+    int info = open_about("fdinfo/", fd, O_RDONLY | O_CLOEXEC);
+    long length = info < 0 ? 0 : hg_sys_read(info, told, sizeof told - 1);
+    if (info >= 0) hg_sys_close(info);
+    told[length > 0 ? length : 0] = 0;
+    const char *at = hg_text_find(told, "flags:");
+    uint32_t flags = 0;
+    for (at = at ? at + sizeof "flags:" : ""; *at >= '0' && *at <= '7'; at++)
+        flags = flags * 8 + (uint32_t)(*at - '0');
+    return flags & O_APPEND;
+}
+
+/* Opened again a file has a place of its own to be written at: the program would write over what we wrote, and we over
+ * its, unless both write at the end. */
+static int open_again(int fd) {
+    struct stat stat;
+    int again = open_about("fd/", fd, O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+    if (again < 0 || (hg_sys_stat_fd(again, &stat) >= 0 && !S_ISREG(stat.st_mode))) return again;
+    if (is_appending(fd)) return again;
+    hg_sys_close(again);
+    return -1; /* EPERM */
+}
+
 static int borrow(int fd) {
     uint32_t tid = hg_rights_thread();
     int owner = hg_sys_open_thread(g_service.pid, tid);
     int borrowed = owner < 0 ? owner : hg_sys_borrow(owner, fd);
     if (owner >= 0) hg_sys_close(owner);
-    if (borrowed >= 0 || borrowed == -9 /* EBADF */) return borrowed;
-    char name[32], number[24];
-    struct hg_text text = {name, sizeof name, 0};
-    hg_text_put(&text, "fd/");
-    hg_text_put(&text, hg_text_decimal(number, (uint64_t)fd));
-    hg_text_end(&text);
-    return hg_rights_open(name, O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+    return borrowed >= 0 || borrowed == -9 /* EBADF */ ? borrowed : open_again(fd);
 }
 
 int hg_service_borrow(int fd) {

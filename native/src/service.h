@@ -53,8 +53,8 @@ bool hg_service_is_me(void);
 uint64_t hg_service_now(void);
 
 /* The program's descriptor `fd`, for the service thread, until it closes what it gets: the same open file.
- * (Where the kernel refuses that, the same file opened again, to be written at its end.) A negative
- * errno when there is none. */
+ * (Where the kernel refuses that, the same file opened again, if that is no file on a disk, or one that the program
+ * writes at its end alone.) A negative errno when there is none. */
 int hg_service_borrow(int fd);
 
 /* Let the program's thread wait, for a fifth of a second at most, while *word is not zero. */

@@ -3,6 +3,7 @@ ends, and nothing fails because the thread is there."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,11 +14,14 @@ from harness.bench import Bench
 from harness.conversation import Conversation, conversation, short_directory, until
 from harness.live_text import parse, with_symbol
 from harness.programs import program
-from harness.report_text import reports_so_far
+from harness.report_text import parse_reports, reports_so_far
 from harness.running import split_lines, under_heapglass
 
-# stderr and 1022 are the program's: its user opened them.
-OPENED = ("bash", "-c", 'exec "$@" 2>errors 1022>calls', "bash")
+# The program's user opened stderr and 1022: to be appended to, as Linux before 6.9 wants it for
+# what follows the main thread's end.
+OPENED = ("bash", "-c", 'exec "$@" 2>>errors 1022>>calls', "bash")
+OVERWRITTEN = [word.replace(">>", ">") for word in OPENED]
+OWN_LINE = "the program's own line\n"
 EVERY = {"HEAPGLASS_REPORT": "0.05", "HEAPGLASS_SOCKET": "sock"}
 
 
@@ -62,19 +66,45 @@ def blocks_in_log(place: Path, size: int) -> int:
     return blocks_of(logged(place), size)
 
 
-@pytest.mark.parametrize("orders", [(), ("p",)], ids=["borrowed", "opened again"])
-def test_outputs_go_on_when_the_main_thread_has_ended(
-    talk: Conversation, orders: tuple[str, ...]
-) -> None:
-    """Also where a descriptor of another thread cannot be taken, as before Linux 6.9."""
+def check_that_outputs_go_on(talk: Conversation) -> None:
     place = talk.directory
-    talk.tell(*orders, "l 3 5000")
+    talk.tell("l 3 5000")
     until(lambda: has_report(place, 3) and blocks_in_log(place, 5000) == 3, "the main thread's")
     talk.tell("m", "l 4 9000")
     until(lambda: has_report(place, 7) and blocks_in_log(place, 9000) == 4, "the other thread's")
     leaks = with_symbol(parse(talk.ask("sock", "text")), "site_leak")
     assert sorted(leak.total_size for leak in leaks) == [3 * 5000, 4 * 9000]
     assert talk.end() == 6
+    assert logged(place).has_ended
+
+
+def test_outputs_go_on_when_the_main_thread_has_ended(talk: Conversation) -> None:
+    check_that_outputs_go_on(talk)
+
+
+def test_files_are_opened_again_where_descriptors_cannot_be_taken(talk: Conversation) -> None:
+    """As those of a thread other than the main one before Linux 6.9."""
+    talk.tell("p")
+    check_that_outputs_go_on(talk)
+
+
+def test_but_not_files_that_the_program_writes_elsewhere_than_at_their_end(place: Path) -> None:
+    """Each would write over what the other wrote."""
+    with conversation(place, *OVERWRITTEN, **EVERY) as talk:
+        check_that_nothing_is_overwritten(talk)
+
+
+def check_that_nothing_is_overwritten(talk: Conversation) -> None:
+    place = talk.directory
+    talk.tell("p", "l 3 5000")
+    for _ in range(5):
+        talk.tell("w 1")
+        time.sleep(0.1)  # of reports, two or so
+    assert talk.end() == 6
+    text = (place / "errors").read_text()
+    assert text.count(OWN_LINE) == 5
+    parse_reports(text.replace(OWN_LINE, ""))
+    assert blocks_in_log(place, 5000) == 3
     assert logged(place).has_ended
 
 

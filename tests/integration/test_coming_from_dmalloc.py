@@ -51,7 +51,7 @@ def test_its_own_test_reports_until_it_ends(tmp_path: Path) -> None:
     """Ten detached threads, and a main thread that ends by pthread_exit; with a log on 1022."""
     errors = tmp_path / "errors"
     variables = f"HEAPGLASS_QUIET=1 HEAPGLASS_REPORT=0.05 LD_PRELOAD={library()}"
-    command = f"exec env {variables} {program('detached').path()} 2>errors 1022>calls"
+    command = f"exec env {variables} {program('detached').path()} 2>>errors 1022>>calls"
     with subprocess.Popen(
         ["bash", "-c", command], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
