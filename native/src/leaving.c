@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <unistd.h>
@@ -131,7 +132,7 @@ HG_EXPORT _Noreturn void abort(void) {
     hg_lifecycle_aborting();
     resolve();
     g_next.abort();
-    for (;;) __builtin_trap();
+    for (;;) hg_sys_exit(128 + SIGABRT);
 }
 
 HG_EXPORT _Noreturn void __assert_fail(const char *assertion, const char *file, unsigned line,
@@ -139,5 +140,5 @@ HG_EXPORT _Noreturn void __assert_fail(const char *assertion, const char *file, 
     hg_lifecycle_aborting();
     resolve();
     g_next.assert_fail(assertion, file, line, function);
-    for (;;) __builtin_trap();
+    for (;;) hg_sys_exit(128 + SIGABRT);
 }
