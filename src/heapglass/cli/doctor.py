@@ -24,10 +24,11 @@ NAME = "doctor"
 HELP = "explain how well a recording went, or check this machine"
 
 _DESCRIPTION = """\
-With a recording, of a process that runs or has ended: what was lost and what to
-do about it, where stacks came from and so why a program is slow, and what
-heapglass itself took. Without one: whether programs can be recorded on this
-machine."""
+With SOURCE, tells how well the recording of a process went:
+  - what was lost, and what to do
+  - where stacks came from, and so why the program is slow
+  - how much memory heapglass itself took
+Without SOURCE, tells whether this machine can record programs."""
 _EXAMPLES = """\
 examples:
   heapglass doctor

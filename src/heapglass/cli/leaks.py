@@ -39,11 +39,11 @@ HELP = "list what was never freed, the most certain leaks first"
 
 _DESCRIPTION = """\
 Lists what was not freed, site by site, the most certain leaks first:
-  growing  blocks came in all along, and the site held more and more
-  kept     old blocks that did not become more: perhaps kept on purpose
-  recent   allocated in the last tenth of the time: perhaps just in use
-What runtimes never free on purpose is left out, and said. FILE@MOMENT shows
-what was live then, by the snapshots, without ages."""
+  growing  the site allocated all along, and held more and more
+  kept     the blocks are old, and did not become more; perhaps kept on purpose
+  recent   half of the blocks are younger than a tenth of the time: maybe in use
+Blocks that runtimes never free on purpose are left out; a line says how many.
+FILE@MOMENT shows what was live at MOMENT. Snapshots know no ages of blocks."""
 _EXAMPLES = """\
 examples:
   heapglass leaks --stacks server.1234.heapglass
@@ -77,7 +77,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " times",
     )
     parser.add_argument(
-        "--no-built-in", action="store_true", help="without the suppressions that come with it"
+        "--no-built-in", action="store_true", help="use none of heapglass's own suppressions"
     )
     parser.add_argument(
         "--group",

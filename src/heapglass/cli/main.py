@@ -111,7 +111,7 @@ def usage() -> str:
             "",
             *_command_lines(),
             "",
-            "'heapglass COMMAND --help' explains one of them. To begin with:",
+            "'heapglass COMMAND --help' explains COMMAND. To begin with:",
             "  heapglass run -o a.heapglass ./program && heapglass summary a.heapglass",
         ]
     )

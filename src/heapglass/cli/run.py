@@ -24,19 +24,19 @@ HELP = "run a program and record its allocations"
 USAGE = """\
 usage: heapglass run [OPTION]... [--] COMMAND [ARGUMENT]...
 
-Runs COMMAND and records every allocation of it and of the programs it starts,
-with the call stacks they come from. COMMAND needs no change and no recompiling;
-it keeps its terminal, input, output and exit code.
+Runs COMMAND. Records every allocation of COMMAND, and of the programs that
+COMMAND starts, with its call stack. COMMAND needs no change and no recompiling.
+COMMAND keeps its terminal, input, output and exit code.
 
 options:
   -o, --output FILE      record to FILE (default: %e.%p.heapglass in the current
-                         directory); see "names" below. none: no recording, for
-                         the text outputs alone
+                         directory); see "names" below. none: make text outputs
+                         alone, and no recording
   -f, --force            replace FILE if it is a recording
   -q, --quiet            print nothing but errors
-      --pack             leave recordings packed, as by 'heapglass pack': a
-                         tenth of the size or less, with all names; ^C at the
-                         end leaves them as they are
+      --pack             leave recordings packed, as 'heapglass pack' does: a
+                         tenth of the size or less, with all names. ^C ends
+                         packing; the other recordings stay unpacked
       --depth N          keep at most N frames of a stack, 1 to 4096
                          (default: 256)
       --no-follow        record COMMAND only, not the programs it starts
@@ -47,65 +47,79 @@ options:
                          and freed, such as 64M; 0: never (default: 0)
       --snapshot-log FILE
                          write also a text log of all sources of memory, each
-                         time 1M, or what --snapshot-churn says, was allocated
-                         and freed
-      --pmem             the same to pmem.%p.log
-      --leaks            tell on stderr what is still live when a program ends,
-                         with its call stacks
-      --leaks-to FILE    the same to FILE
-      --fail             exit with 1 if COMMAND ended with 0 and leaked, as
-                         'heapglass leaks --fail' judges
-      --memory SIZE      heapglass may take SIZE bytes at most, such as 512M, at
-                         least 4M; what no longer fits is counted
+                         time 1M was allocated and freed, or the SIZE of
+                         --snapshot-churn
+      --pmem             write this log to pmem.%p.log
+      --leaks            list on stderr the blocks that are live when a program
+                         ends, with their call stacks
+      --leaks-to FILE    write this list to FILE
+      --fail             exit with 1 if COMMAND ended with 0 and leaked, by the
+                         rules of 'heapglass leaks --fail'
+      --memory SIZE      let heapglass take SIZE bytes at most, such as 512M, at
+                         least 4M; events that do not fit are counted as lost
                          (default: no limit)
       --sample [SIZE]    record only some blocks: one in SIZE bytes on average,
                          from 256 to 1G, rounded up to a power of two (without
-                         SIZE: 512k). Call sites become estimates with an error;
-                         totals stay exact. auto: record all as long as that
-                         takes no more than 3% of the processor time, or what
-                         HEAPGLASS_BUDGET says, and sample where it would
-      --report SECONDS   print a report on stderr every so often: totals, live
-                         blocks by size and by age
+                         SIZE: 512k). Numbers of call sites become estimates
+                         with an error; totals stay exact. auto: record all
+                         blocks while recording takes no more than 3% of the
+                         processor time, or the share in HEAPGLASS_BUDGET; else
+                         record samples
+      --report SECONDS   print a report on stderr every SECONDS seconds: totals,
+                         live blocks by size and by age
       --report-to FILE   append the reports to FILE (default: every 5 seconds)
-      --socket PATH      answer at PATH with the live table while COMMAND runs:
-                         'nc -U PATH'
-      --core             cores of the processes, by a crash or gcore, take the
-                         recording along, for 'heapglass core'
+      --socket PATH      answer at PATH with the live table while COMMAND runs;
+                         'nc -U PATH' shows the table
+      --core             put the recording into cores of the processes, by a
+                         crash or gcore, for 'heapglass core'
       --log FILE         write a text log of each call, for 'heapglass log';
-                         in FILE placeholders as below
-      --log-fd N         write it to descriptor N (1022 is used if it is open)
-      --log-stacks       with the call stack of each entry
+                         FILE may have the placeholders of "names"
+      --log-fd N         write the log to descriptor N (without --log and
+                         --log-fd: to descriptor 1022 if 1022 is open)
+      --log-stacks       write the call stack of each entry into the log
       --trace            print a line on stderr for each call
   -h, --help             print this
 
 names:
-  Each process writes a file of its own. In FILE, %p stands for its process id,
-  %e for the name it was started by, %h for the host, %t for its start time in
-  seconds since 1970, %n for the first number, from 0, that makes a new name, %%
-  for a percent sign. Where a name is taken already, the process id or a number
-  is added. Nothing is overwritten without --force.
+  Each process writes a file of its own. FILE may have placeholders:
+    %p  the process id
+    %e  the name that the process was started by
+    %h  the host
+    %t  the start time, in seconds since 1970
+    %n  the first number, from 0, that makes a new name
+    %%  a percent sign
+  Where a name is taken, the process id or a number is added to the name. A file
+  is overwritten only with --force.
 
 exit status:
-  COMMAND's own; 128 and the signal's number when a signal ended it; with --fail
-  1 where it ended with 0 and leaked; 125 when heapglass itself failed, 126 when
-  COMMAND cannot be executed, 127 when it was not found.
+  COMMAND's own, or one of these:
+    1        with --fail: COMMAND ended with 0 and leaked
+    125      heapglass itself failed
+    126      COMMAND cannot be executed
+    127      COMMAND was not found
+    128 + N  signal N ended COMMAND
 
 signals:
-  What is sent to heapglass is handed on to COMMAND. Keys such as ^C and ^Z
-  reach COMMAND as they do without heapglass. SIGPIPE and SIGXFSZ are at their
-  defaults in COMMAND, even if they were ignored; env(1) can ignore them again.
+  Signals that are sent to heapglass are handed on to COMMAND. Keys such as ^C
+  and ^Z reach COMMAND as they do without heapglass. SIGPIPE and SIGXFSZ have
+  their defaults in COMMAND, even if heapglass was started with these signals
+  ignored. env(1) can ignore these signals again.
 
 environment:
-  HEAPGLASS_OUT, HEAPGLASS_QUIET, HEAPGLASS_DEPTH, HEAPGLASS_FOLLOW,
-  HEAPGLASS_SNAPSHOT, HEAPGLASS_CHURN, HEAPGLASS_SNAPSHOT_LOG, HEAPGLASS_PMEM,
-  HEAPGLASS_LEAKS, HEAPGLASS_MEMORY, HEAPGLASS_SAMPLE, HEAPGLASS_REPORT,
-  HEAPGLASS_REPORT_TO, HEAPGLASS_SOCKET, HEAPGLASS_CORE, HEAPGLASS_LOG,
-  HEAPGLASS_LOG_FD, HEAPGLASS_LOG_STACKS and HEAPGLASS_TRACE hold where the
-  option is not given. HEAPGLASS_LOG_FULL=drop drops entries where the reader of
-  a log on 1022 is slow; HEAPGLASS_LOG_FLUSH=entry writes each at once.
-  HEAPGLASS_PAUSED=1 records nothing until the program itself says
-  heapglass_resume(). LD_PRELOAD is kept behind the library. Where the current
-  directory is not writable, recordings go to TMPDIR, or /tmp.
+  These variables hold where the option is not given: HEAPGLASS_OUT,
+  HEAPGLASS_QUIET, HEAPGLASS_DEPTH, HEAPGLASS_FOLLOW, HEAPGLASS_SNAPSHOT,
+  HEAPGLASS_CHURN, HEAPGLASS_SNAPSHOT_LOG, HEAPGLASS_PMEM, HEAPGLASS_LEAKS,
+  HEAPGLASS_MEMORY, HEAPGLASS_SAMPLE, HEAPGLASS_REPORT, HEAPGLASS_REPORT_TO,
+  HEAPGLASS_SOCKET, HEAPGLASS_CORE, HEAPGLASS_LOG, HEAPGLASS_LOG_FD,
+  HEAPGLASS_LOG_STACKS and HEAPGLASS_TRACE.
+  These have no option:
+    HEAPGLASS_LOG_FULL=drop    drop entries where the reader of a log on
+                               descriptor 1022 is slow
+    HEAPGLASS_LOG_FLUSH=entry  write each entry of the log at once
+    HEAPGLASS_PAUSED=1         record nothing until the program calls
+                               heapglass_resume()
+  Libraries in LD_PRELOAD stay there, behind heapglass's library. Where the
+  current directory is not writable, recordings go to TMPDIR, or to /tmp.
 
 examples:
   heapglass run ./server --port 8080

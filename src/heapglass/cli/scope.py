@@ -35,8 +35,8 @@ def add_moment_argument(parser: argparse.ArgumentParser, nargs: Literal["?"] | N
         "source",
         metavar="SOURCE",
         nargs=nargs,
-        help="a recording made by 'heapglass run', or a core; FILE@MOMENT shows it as it was then,"
-        " MOMENT being 90s, 00:01:30, peak, end or the name of a mark",
+        help="a recording made by 'heapglass run', or a core; FILE@MOMENT shows the process"
+        " at MOMENT: 90s, 00:01:30, peak, end or the name of a mark",
     )
 
 

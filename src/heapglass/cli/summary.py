@@ -43,9 +43,13 @@ NAME = "summary"
 HELP = "show a process on one page: totals, peak, top sites"
 
 _DESCRIPTION = """\
-Shows a process on one page: what was lost or approximated, if anything; totals;
-who owned the memory at the peak and who owns what is left; sizes and lifetimes;
-what heapglass itself took."""
+Shows a process on one page:
+  - losses and approximations, if there are any
+  - totals
+  - the sites that owned the memory at the peak
+  - the sites that own the memory that is left
+  - sizes and lifetimes of blocks
+  - the memory that heapglass itself took"""
 _EXAMPLES = """\
 examples:
   heapglass summary server.1234.heapglass
