@@ -18,12 +18,24 @@ sources="src/sys.c src/sandbox.c src/hot.c src/cfi.c src/eh_frame.c src/expressi
     src/modules.c src/rules.c src/bounds.c src/walk.c src/walk_slow.c"
 flags="-std=gnu11 -g -Wall -Wextra -Iinclude -Isrc"
 
+# compile FLAG...: $objects is the folder of the sources' objects with these flags, made once
+compile() {
+    objects=$work/objects$(echo "$*" | tr -c 'a-zA-Z0-9\n' _)
+    [ ! -d "$objects" ] || return 0
+    mkdir "$objects"
+    for source in $sources; do
+        # shellcheck disable=SC2086
+        $cc $flags "$@" -c -o "$objects/$(basename "$source").o" "$source" || { failed=1; return 1; }
+    done
+}
+
 # build NAME SOURCE FLAG...
 build() {
-    name=$1 source=$2
+    name=$1 test_source=$2
     shift 2
     # shellcheck disable=SC2086
-    $cc $flags "$@" -o "$work/$name" $sources "$source" -pthread -ldl || { failed=1; return 1; }
+    compile "$@" && $cc $flags "$@" -o "$work/$name" "$objects"/*.o "$test_source" -pthread -ldl ||
+        { failed=1; return 1; }
 }
 
 # check COMMAND...: run it, note a failure
@@ -70,19 +82,17 @@ build loading tests/unwind_loading.c -O2 &&
 build old_loading tests/unwind_loading.c -O2 -DHG_OLD_LOADER && check "$work/old_loading" $plugins
 
 echo "== C++"
-mkdir "$work/cxx"
-for source in $sources tests/unwind_cxx_main.c; do
-    # shellcheck disable=SC2086
-    check $cc $flags -O2 -c -o "$work/cxx/$(basename "$source").o" "$source"
-done
+compile -O2
+# shellcheck disable=SC2086
+check $cc $flags -O2 -c -o "$work/cxx_main.o" tests/unwind_cxx_main.c
 for options in -O0 -O2; do
-    check $cxx $options -g -o "$work/cxx/test" tests/unwind_cxx.cc "$work"/cxx/*.o -ldl &&
-        check "$work/cxx/test"
+    check $cxx $options -g -o "$work/cxx" tests/unwind_cxx.cc "$work/cxx_main.o" "$objects"/*.o -ldl &&
+        check "$work/cxx"
 done
 
 echo "== every row of some libraries, as readelf reads it"
 build rows tests/unwind_rows.c -O2
-libraries=$(ldd "$work/cxx/test" | sed -n 's/[^/]*\(\/[^ ]*\) (.*/\1/p')
+libraries=$(ldd "$work/cxx" | sed -n 's/[^/]*\(\/[^ ]*\) (.*/\1/p')
 # shellcheck disable=SC2086
 check python3 tests/unwind_rows.py "$work/rows" $libraries
 
