@@ -11,7 +11,9 @@ c_files = $(shell find native tests examples bench -path tests/unit/symbols/prog
 help:
 	@echo "make setup    virtual environment in .venv, native library"
 	@echo "make demo     record the examples and look at them"
-	@echo "make test     all tests (installs the Debian packages they need)"
+	@echo "make quick    formatting, lint, types, warnings and the fast unit tests, in half a minute"
+	@echo "make test     all tests, of long ones a slice (installs the Debian packages they need)"
+	@echo "make soak     all tests, whole: every seed, every case"
 	@echo "make check    formatting, lint, types, layers, all tests, the hot path's instruction counts"
 	@echo "make format   rewrite sources in the project's format"
 	@echo "make tidy     static analysis of the C sources (advice, not part of the check)"
@@ -35,7 +37,11 @@ demo: setup
 
 test: packages setup native-test
 	@echo "test     python"
-	@$(python) -m pytest -q -n auto
+	@$(python) -m pytest -q -n auto --dist worksteal
+
+# tests/harness/soak.py reads this.
+soak: export HEAPGLASS_SOAK = 1
+soak: test
 
 native-test:
 	@$(MAKE) -C native -j$(jobs) test
@@ -50,21 +56,49 @@ instructions: packages setup
 	@echo "cost     instructions"
 	@$(python) bench/instructions.py --check
 
+# Between one edit and the next: what most mistakes show up in.
+quick: setup
+	@$(MAKE) -j$(jobs) --output-sync quick-python $(lints) quick-native
+
+quick-python:
+	@echo "test     python, fast unit tests"
+	@$(python) -m pytest -q -n $(jobs) --dist worksteal -m "not slow" tests/unit
+
+quick-native:
+	@$(MAKE) -C native quick
+
+lints := format-python format-c format-javascript lint-python types layers warnings
+
 lint: setup
+	@$(MAKE) -j$(jobs) --output-sync $(lints)
+
+format-python:
 	@echo "format   python"
 	@$(python) -m ruff format --quiet --check .
+
+format-c:
 	@echo "format   c"
 	@.venv/bin/clang-format --dry-run -Werror $(c_files)
+
+format-javascript:
 	@echo "format   javascript"
 	@.venv/bin/clang-format --dry-run -Werror $(js_files)
+
+lint-python:
 	@echo "lint     python"
 	@$(python) -m ruff check --quiet .
+
+types:
 	@echo "types    python"
 	@$(python) -m mypy --no-error-summary
+
+layers:
 	@echo "layers   python"
 	@.venv/bin/lint-imports --no-logo >build/layers 2>&1 || { cat build/layers; exit 1; }
+
+warnings:
 	@echo "warnings c"
-	@$(MAKE) -C native -j$(jobs) warnings
+	@$(MAKE) -C native warnings
 
 format: setup
 	@$(python) -m ruff check --quiet --fix-only .
@@ -86,4 +120,5 @@ clean:
 		.hypothesis .import_linter_cache
 	@find src tests tools bench -name __pycache__ -prune -exec rm -rf {} +
 
-.PHONY: help setup races instructions environment library packages demo test native-test check lint format tidy bench clean
+.PHONY: help setup environment library packages demo test soak native-test check races instructions \
+	quick quick-python quick-native lint $(lints) format tidy bench clean

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from harness import soak
 from harness.bench import Bench
 from harness.cli import Cli
 from harness.programs import program
@@ -295,7 +296,7 @@ def scribble(fd: int, chance: random.Random, start: int) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(soak.amount(8, 2)))
 def test_random_bytes_do_no_harm(bench: Bench, mode: str, seed: int) -> None:
     """With every other seed the header is left alone, and so nothing ends."""
     chance = random.Random(f"{mode} {seed}")  # noqa: S311

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from harness import soak
 from harness.bench import Bench
 from harness.programs import program
 from harness.running import is_started, library
@@ -50,7 +51,7 @@ def disagreements(source: HeapSource) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(soak.amount(5, 2)))
 def test_ten_kills(bench: Bench, seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311
     for _ in range(10):

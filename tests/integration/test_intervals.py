@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from harness import soak
 from harness.names import function_names
 from harness.programs import program
 from harness.running import run, under_heapglass
@@ -25,7 +26,7 @@ from heapglass.model.weights import SIDE
 from heapglass.recording import open_recording
 
 PROGRAM = program("mixtures")
-SEEDS = 12
+SEEDS = soak.amount(12, 5)
 BITS = 6  # calls that tell a site's name
 MIXED = ("two", "varied", "spread")
 KINDS = (*MIXED, "one")

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from harness import soak
 from harness.allocators import allocators
 from harness.bench import Bench
 from harness.running import under_heapglass
@@ -20,7 +21,7 @@ ALLOCATORS = allocators()
 FIRST = Step(0, "m", 99, 0, 0, 1, 0)  # a process that never allocates has no recording
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=soak.amount(60, 15), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(steps(threads=4), min_size=1, max_size=120))
 def test_ordered_threads_are_recorded_to_the_byte(script: list[Step]) -> None:
     script = [FIRST, *script]
@@ -39,13 +40,13 @@ def test_an_address_used_again_makes_nobody_temporary(bench: Bench) -> None:
     assert all_differences(source, heap) == []
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(soak.amount(4, 2)))
 def test_long_ordered_scripts(bench: Bench, seed: int) -> None:
     source, heap = perform(bench, "ordered", random_steps(seed, 20_000, threads=1 + 3 * (seed % 2)))
     assert all_differences(source, heap) == []
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(soak.amount(4, 2)))
 def test_free_running_threads_lose_nothing_but_the_order(bench: Bench, seed: int) -> None:
     script = with_barriers(random_steps(seed, 20_000, threads=8), threads=8, rounds=10)
     source, heap = perform(bench, "free", script)

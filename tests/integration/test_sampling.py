@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from harness import soak
 from harness.counters import by_name
 from harness.estimates import by_bucket, check_errors
 from harness.names import function_names, site_name
@@ -20,7 +21,7 @@ from heapglass.model import HeapSource, Histogram, LiveUnit, Totals
 from heapglass.recording import open_recording
 
 ESTIMATES = program("estimates")
-SEEDS = 200
+SEEDS = soak.amount(200, 50)
 INTERVAL = 16 << 10
 SHORT_INTERVAL = 1 << 10  # for classes, so that each has samples enough
 QUANTITIES = ("allocations", "bytes_allocated", "live_blocks", "live_bytes")

@@ -121,6 +121,7 @@ def test_zsh(script: Path) -> None:
     assert shells[-1] == "*:value:(bash fish zsh)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", ["zsh"])
 @pytest.mark.parametrize(
     ("typed", "whole"),

@@ -63,6 +63,7 @@ def test_every_format_has_a_default_name(run: Exporter, name: str) -> None:
         assert path.stat().st_size > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize(
     "on",
@@ -185,6 +186,7 @@ def _takes(name: str, part: str) -> bool:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "part"), [(name, part) for name in FORMATS for part in _PARTS if _takes(name, part)]
 )

@@ -40,6 +40,7 @@ def test_every_command_is_in_the_table() -> None:
     assert commands == set(dispatcher.COMMANDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", dispatcher.COMMANDS)
 def test_every_command_explains_itself(name: str, cli: Cli) -> None:
     for arguments in ([name, "--help"], ["help", name]):
@@ -122,6 +123,7 @@ def redirected(cli: Cli, arguments: list[str], redirection: str) -> tuple[int, s
     return done.returncode, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["lib"], ["--version"], ["help"], ["summary", "x"]])
 def test_closed_output_is_said(cli: Cli, arguments: list[str]) -> None:
     sentence = "heapglass: there is nowhere to write to: the standard output is closed\n"
@@ -129,6 +131,7 @@ def test_closed_output_is_said(cli: Cli, arguments: list[str]) -> None:
     assert redirected(cli, arguments, ">&- 2>&-") == (1, "")
 
 
+@pytest.mark.slow
 def test_a_command_that_writes_a_file_needs_no_output(cli: Cli, tmp_path: Path) -> None:
     recording = str(tmp_path / "x.heapglass")
     Path(recording).write_bytes(gzip.decompress(GOLDEN.read_bytes()))

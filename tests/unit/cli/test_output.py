@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from harness import soak
 from heapglass.cli import output as output_module
 from heapglass.cli.main import COMMANDS, load
 from heapglass.cli.output import break_parts, open_screen, screen_size
@@ -53,7 +54,9 @@ MORE_SCREENS = (
 
 
 @settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=soak.amount(40, 10),
+    deadline=None,
 )
 @given(width=st.integers(60, 260), si=st.booleans())
 def test_no_line_is_wider_than_the_screen(run: Run, width: int, si: bool) -> None:  # noqa: FBT001
@@ -67,7 +70,9 @@ def test_no_line_is_wider_than_the_screen(run: Run, width: int, si: bool) -> Non
 
 
 @settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20, deadline=None
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=soak.amount(20, 5),
+    deadline=None,
 )
 @given(width=st.integers(60, 260))
 def test_in_a_pipe_nothing_is_cut_and_only_a_word_is_wider(run: Run, width: int) -> None:

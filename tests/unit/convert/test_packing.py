@@ -39,6 +39,7 @@ def everything(path: Path) -> str:
     return as_text(document)
 
 
+@pytest.mark.slow
 def test_all_that_is_read_stays(recording: Path, tmp_path: Path) -> None:
     packed, again = tmp_path / "packed", tmp_path / "again"
     pack(str(recording), packed, None, silent)
@@ -50,6 +51,7 @@ def test_all_that_is_read_stays(recording: Path, tmp_path: Path) -> None:
     assert everything(again) == expected.replace(str(packed), str(again))
 
 
+@pytest.mark.slow
 def test_redacted_numbers_stay(recording: Path, tmp_path: Path) -> None:
     packed = tmp_path / "packed"
     pack(str(recording), packed, Redactor("key"), silent)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from harness import soak
 from heapglass.coredump.core_file import CoreFile, is_core
 from heapglass.coredump.memory import CoreMemory, MissingMemory, region_at
 from heapglass.errors import CoreError
@@ -56,7 +57,7 @@ def test_memory_that_is_not_there(core: Path, address: int, length: int) -> None
 
 def test_a_core_cut_anywhere_is_refused_or_gives_what_is_there(core: Path) -> None:
     whole = core.read_bytes()
-    for length in range(1, len(whole), 13):
+    for length in soak.cases(range(1, len(whole), 13), every=5):
         core.write_bytes(whole[:length])
         try:
             opened = CoreFile(str(core))
@@ -69,17 +70,17 @@ def test_a_core_cut_anywhere_is_refused_or_gives_what_is_there(core: Path) -> No
 def test_any_byte_of_the_headers_may_be_wrong(core: Path) -> None:
     whole = bytearray(core.read_bytes())
     headers = whole.index(FIRST)
-    for at in range(headers):
-        for value in (0, 1, 0x7F, 0xFF):
-            changed = whole[:]
-            changed[at] = value
-            core.write_bytes(changed)
-            try:
-                memory = CoreMemory(CoreFile(str(core)))
-                memory.read(0x1000, 16)
-            except (CoreError, MissingMemory):
-                continue
-            assert memory.regions
+    changes = [(at, value) for at in range(headers) for value in (0, 1, 0x7F, 0xFF)]
+    for at, value in soak.cases(changes, every=7):
+        changed = whole[:]
+        changed[at] = value
+        core.write_bytes(changed)
+        try:
+            memory = CoreMemory(CoreFile(str(core)))
+            memory.read(0x1000, 16)
+        except (CoreError, MissingMemory):
+            continue
+        assert memory.regions
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ from types import ModuleType
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 TOOL = Path(__file__).resolve().parents[3] / "tools" / "check_library.py"
 
 

@@ -21,6 +21,8 @@ from heapglass.symbols.demangle import clean_name
 from heapglass.symbols.symbolizer import Symbolizer
 from unit.symbols.toolchain import BIAS, build, module_of, run
 
+pytestmark = pytest.mark.slow
+
 ADDRESSES = 20_000
 INSTRUCTION = re.compile(r"^ +([0-9a-f]+):\t", re.MULTILINE)
 VARIANT = re.compile(r"([CD])[1-5](?=[EI]|$)")

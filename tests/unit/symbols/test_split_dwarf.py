@@ -10,6 +10,8 @@ from heapglass.symbols import second_reader, split_dwarf
 from heapglass.symbols.symbolizer import Symbolizer
 from unit.symbols.toolchain import build, calls_in, look_up, module_of, run
 
+pytestmark = pytest.mark.slow
+
 INLINED = [("leaf", 8), ("middle", 13), ("outer", 18)]
 
 

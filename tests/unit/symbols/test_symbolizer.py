@@ -25,6 +25,8 @@ from unit.symbols.toolchain import (
     symbol_address,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def assert_same(frames: tuple[Frame, ...], opinions: list[Opinion]) -> None:
     """The same frames at the same lines.

@@ -72,6 +72,7 @@ def test_sites_are_as_brute_force_has_them(seed: int) -> None:
     assert site_rows(heap) == expected_rows(made.oracle)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_small_batches_give_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was live before a batch, freed before it, allocated last before it, plays its part."""
