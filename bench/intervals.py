@@ -129,7 +129,7 @@ def judge(program: list[Site], sampled: Sampled) -> Iterator[tuple[str, Outcome]
 
 
 def intervals(sampled: Sampled, values: F64, total: float) -> tuple[F64, F64]:
-    """As recording/margins.py makes them."""
+    """As recording/tables/margins.py makes them."""
     step = sampled.heaviest - 1
     variance = sampled.variances.sum(axis=1)
     below, above = sample_margins(values, variance, step, step * sampled.heaviest)

@@ -12,7 +12,7 @@ from heapglass.export import making, tables
 from heapglass.export.extract import Extract
 from heapglass.export.metric import Metric
 from heapglass.model import HeapSource, Process, Recorder
-from heapglass.recording.of_process import find_recording
+from heapglass.recording.file.of_process import find_recording
 from heapglass.units import format_count, format_size
 from heapglass.views.extract import ExtractQuery, build_extract
 from heapglass.views.naming import Resolver

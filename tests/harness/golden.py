@@ -22,7 +22,7 @@ from heapglass.model import Frame, FrameAddress, HeapSource, Snapshot
 from heapglass.recording import open_recording
 from heapglass.recording.glance import pack
 from heapglass.symbols.naming import Names, names_of
-from heapglass.views.documents import summary_document, table_document
+from heapglass.views.json.documents import summary_document, table_document
 from heapglass.views.selection import TableQuery
 from heapglass.views.summary import SummaryQuery, build_summary
 from heapglass.views.table import build_table

@@ -19,9 +19,9 @@ from harness.programs import TESTS
 from heapglass.analysis.moments import at_moment, parse_moment
 from heapglass.recording import open_recording
 from heapglass.views.diff import DiffQuery, Named, build_diff
-from heapglass.views.diff_documents import diff_document
-from heapglass.views.documents import table_document
-from heapglass.views.leak_documents import leaks_document
+from heapglass.views.json.diff import diff_document
+from heapglass.views.json.documents import table_document
+from heapglass.views.json.leaks import leaks_document
 from heapglass.views.leaks import LeakQuery, build_leaks
 from heapglass.views.selection import TableQuery
 from heapglass.views.table import build_table

@@ -17,7 +17,7 @@ from harness.leak_report import Report, parse_report
 from harness.programs import program
 from harness.running import Outcome, run, under_heapglass
 from heapglass.errors import RecordingError
-from heapglass.recording.of_process import find_recording
+from heapglass.recording.file.of_process import find_recording
 
 BLOCKS = 400_000
 

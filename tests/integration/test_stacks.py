@@ -12,9 +12,9 @@ from harness.names import site_name
 from harness.programs import compiled, program
 from harness.running import under_heapglass
 from heapglass.model import HeapSource, Pseudo
-from heapglass.recording.file import RecordingFile
-from heapglass.recording.image import Image
-from heapglass.recording.ledger import read_large
+from heapglass.recording.file.image import Image
+from heapglass.recording.file.opened import RecordingFile
+from heapglass.recording.tables.ledger import read_large
 from heapglass.symbols.naming import names_of
 
 CHAINS = {

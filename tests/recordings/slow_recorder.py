@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from heapglass.recording import schema
-from heapglass.recording.writer import Value, Writer, pack
+from heapglass.recording.file.writer import Value, Writer, pack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -33,8 +33,8 @@ from heapglass.views.bench import (
     program_notes,
     program_tables,
 )
-from heapglass.views.bench_documents import cell_document, program_document
-from heapglass.views.labels import shorten
+from heapglass.views.json.bench import cell_document, program_document
+from heapglass.views.text.labels import shorten
 
 NAME = "bench"
 HELP = "measure what heapglass costs, here or for your program"

@@ -20,7 +20,6 @@ from heapglass.cli.output import Screen, open_screen, print_json, print_location
 from heapglass.cli.scope import TimeScope, add_block_scope, open_blocks
 from heapglass.cli.source import add_debuginfod_option
 from heapglass.units import format_count
-from heapglass.views.block_class_documents import classes_document
 from heapglass.views.block_class_labels import draw_classes
 from heapglass.views.block_classes import (
     ClassGroup,
@@ -29,8 +28,9 @@ from heapglass.views.block_classes import (
     ClassView,
     build_classes,
 )
-from heapglass.views.estimates import counted_estimate, error_text, sized_estimate
-from heapglass.views.glyphs import draw_columns
+from heapglass.views.json.block_classes import classes_document
+from heapglass.views.text.estimates import counted_estimate, error_text, sized_estimate
+from heapglass.views.text.glyphs import draw_columns
 
 _ROWS = 10
 

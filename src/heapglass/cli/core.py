@@ -27,19 +27,19 @@ from heapglass.model import HeapSource
 from heapglass.symbols.symbolizer import Symbolizer
 from heapglass.text import printable
 from heapglass.units import format_count, format_size
-from heapglass.views.core_block import build_block
-from heapglass.views.core_documents import (
+from heapglass.views.core.block import build_block
+from heapglass.views.core.free import build_free, free_lines
+from heapglass.views.core.hexdump import BYTES_PER_LINE
+from heapglass.views.core.lines import block_lines, used_lines
+from heapglass.views.core.owners import UsedView, build_bare, build_used
+from heapglass.views.core.totals import Total, build_totals
+from heapglass.views.json.core import (
     block_document,
     blocks_document,
     free_document,
     totals_document,
 )
-from heapglass.views.core_free import build_free, free_lines
-from heapglass.views.core_text import block_lines, used_lines
-from heapglass.views.core_totals import Total, build_totals
-from heapglass.views.hexdump import BYTES_PER_LINE
-from heapglass.views.labels import full_place_text
-from heapglass.views.owners import UsedView, build_bare, build_used
+from heapglass.views.text.labels import full_place_text
 
 NAME = "core"
 HELP = "show who allocated what, from a core"

@@ -31,8 +31,8 @@ from heapglass.errors import UsageError
 from heapglass.model.spread import as_spread, join_spreads
 from heapglass.units import format_count
 from heapglass.views.diff import ChangeSum, DiffQuery, DiffView, Named, build_diff
-from heapglass.views.diff_documents import diff_document
-from heapglass.views.estimates import counted_estimate, sized_estimate
+from heapglass.views.json.diff import diff_document
+from heapglass.views.text.estimates import counted_estimate, sized_estimate
 
 NAME = "diff"
 HELP = "compare two recordings, or two moments of one"

@@ -14,11 +14,11 @@ from heapglass.trial.machine import examine_machine
 from heapglass.trial.scratch import scratch_directory
 from heapglass.units import format_compact, format_count, format_share, format_size
 from heapglass.views.doctor import DoctorView, ThreadRow, build_doctor, count, has_warnings
-from heapglass.views.doctor_documents import doctor_document, machine_document
 from heapglass.views.findings import whole_percent
-from heapglass.views.labels import shorten
+from heapglass.views.json.doctor import doctor_document, machine_document
 from heapglass.views.stat_rows import StatRow
 from heapglass.views.summary import command_text, state_text
+from heapglass.views.text.labels import shorten
 
 NAME = "doctor"
 HELP = "explain how well a recording went, or check this machine"

@@ -12,11 +12,11 @@ from heapglass.cli.scope import open_scope
 from heapglass.cli.tree import amount_text
 from heapglass.cli.tree_arguments import add_tree_arguments, chosen_tree, watch_stacks
 from heapglass.units import format_count
-from heapglass.views.columns import sort_title
 from heapglass.views.flame import Cell, Flame, has_name, lay_flame
+from heapglass.views.json.tree import tree_document
+from heapglass.views.text.columns import sort_title
+from heapglass.views.text.tree_labels import chain_names, label_name, node_name
 from heapglass.views.tree import TreeView, build_tree_view
-from heapglass.views.tree_documents import tree_document
-from heapglass.views.tree_labels import chain_names, label_name, node_name
 
 NAME = "flamegraph"
 HELP = "draw the calls that lead to memory to scale"

@@ -25,12 +25,12 @@ from heapglass.coredump.chunks import Heap, walk_heap  # noqa: E402
 from heapglass.coredump.core_file import CoreFile  # noqa: E402
 from heapglass.coredump.memory import CoreMemory, MissingMemory, Region  # noqa: E402
 from heapglass.errors import HeapglassError  # noqa: E402
-from heapglass.recording.of_process import (  # noqa: E402
+from heapglass.recording.file.of_process import (  # noqa: E402
     NO_RECORDING_WANTED,
     has_tables_in_memory,
 )
-from heapglass.views.core_free import build_free, closing_lines, free_lines  # noqa: E402
-from heapglass.views.hexdump import BYTES_PER_LINE, hexdump  # noqa: E402
+from heapglass.views.core.free import build_free, closing_lines, free_lines  # noqa: E402
+from heapglass.views.core.hexdump import BYTES_PER_LINE, hexdump  # noqa: E402
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

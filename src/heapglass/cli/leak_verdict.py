@@ -11,9 +11,9 @@ from heapglass.launch.launcher import working_directory
 from heapglass.launch.voice import say, short_name
 from heapglass.text import shell_word
 from heapglass.units import Units, format_count
-from heapglass.views.estimates import blocks_estimate, sized_estimate
-from heapglass.views.glyphs import ASCII
 from heapglass.views.leaks import LeakQuery, LeaksView, build_leaks
+from heapglass.views.text.estimates import blocks_estimate, sized_estimate
+from heapglass.views.text.glyphs import ASCII
 
 
 def judge(recordings: Sequence[str]) -> int:

@@ -30,9 +30,9 @@ from heapglass.cli.stack_lines import print_stack
 from heapglass.errors import UsageError
 from heapglass.model.spread import join_spreads
 from heapglass.units import format_count, format_duration, format_share, format_size
-from heapglass.views.estimates import blocks_estimate, counted_estimate, sized_estimate
-from heapglass.views.leak_documents import leaks_document
+from heapglass.views.json.leaks import leaks_document
 from heapglass.views.leaks import FreedAtEnd, LeakQuery, LeakRow, LeaksView, LeftOut, build_leaks
+from heapglass.views.text.estimates import blocks_estimate, counted_estimate, sized_estimate
 
 NAME = "leaks"
 HELP = "list what was never freed, the most certain leaks first"

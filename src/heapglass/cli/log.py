@@ -26,9 +26,9 @@ from heapglass.textlog.allocator import keep_freed_memory
 from heapglass.textlog.log import Log, read_log
 from heapglass.textlog.opening import LogInput, open_log, parse_endpoint, receive_log
 from heapglass.units import format_count, format_share, format_size
-from heapglass.views.labels import place_text, short_name
+from heapglass.views.json.log import log_document
 from heapglass.views.log import BadFreeRow, LogProcessView, LogQuery, LogView, build_log
-from heapglass.views.log_documents import log_document
+from heapglass.views.text.labels import place_text, short_name
 
 NAME = "log"
 HELP = "analyse a text log of allocator calls"

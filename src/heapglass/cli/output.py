@@ -25,8 +25,8 @@ from rich.text import Text
 from heapglass.cli.arguments import chosen_units
 from heapglass.text import printable
 from heapglass.units import Units
-from heapglass.views.glyphs import Glyphs, choose_glyphs
 from heapglass.views.locations import GAP, Location, Room
+from heapglass.views.text.glyphs import Glyphs, choose_glyphs
 
 Part = str | tuple[str, str]  # a text, or a text and its style
 PIPE_WIDTH = 100  # where no terminal tells

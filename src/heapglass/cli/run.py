@@ -164,7 +164,7 @@ def _pack(recorded: Sequence[Glance], tell: Callable[[str], None]) -> None:
     from heapglass.cli.pack import pack_in_place  # noqa: PLC0415 (takes long)
     from heapglass.cli.progress import SlowLine  # noqa: PLC0415
     from heapglass.launch.process import interruptible  # noqa: PLC0415
-    from heapglass.recording.liveness import RUNNING  # noqa: PLC0415
+    from heapglass.recording.file.liveness import RUNNING  # noqa: PLC0415
 
     ended = [found.path for found in recorded if found.state != RUNNING]
     if len(ended) < len(recorded):

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from heapglass.cli.output import Screen, location_room, print_location
 from heapglass.units import format_count, format_share
-from heapglass.views.estimates import count_text, size_text
 from heapglass.views.locations import locate_sites
 from heapglass.views.rows import SiteRow
+from heapglass.views.text.estimates import count_text, size_text
 
 _LEAST_LOCATION = 16
 

@@ -16,8 +16,8 @@ from heapglass.errors import RecordingError, UsageError
 from heapglass.launch.naming import NO_RECORDING
 from heapglass.model import Frame, FrameAddress, HeapSource
 from heapglass.recording import open_recording
-from heapglass.recording.of_process import find_recording
-from heapglass.symbols.debuginfod import ALLOWED
+from heapglass.recording.file.of_process import find_recording
+from heapglass.symbols.files.debuginfod import ALLOWED
 from heapglass.symbols.naming import names_of
 from heapglass.views.naming import Resolver
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from heapglass.analysis.stacks import NamedStack
 from heapglass.cli.output import Screen
 from heapglass.model import Frame
-from heapglass.views.labels import cut_text, full_place_text, place_text, short_name
+from heapglass.views.text.labels import cut_text, full_place_text, place_text, short_name
 
 _INDENT = 8
 _GAP = 2

@@ -27,10 +27,7 @@ from heapglass.units import (
     format_duration,
     format_size,
 )
-from heapglass.views.documents import summary_document
-from heapglass.views.estimates import blocks_estimate, share_estimate, sized_estimate
-from heapglass.views.histogram import draw_bars, lifetime_label, size_label
-from heapglass.views.labels import shorten
+from heapglass.views.json.documents import summary_document
 from heapglass.views.summary import (
     SummaryQuery,
     SummaryView,
@@ -38,6 +35,9 @@ from heapglass.views.summary import (
     command_text,
     state_text,
 )
+from heapglass.views.text.estimates import blocks_estimate, share_estimate, sized_estimate
+from heapglass.views.text.histogram import draw_bars, lifetime_label, size_label
+from heapglass.views.text.labels import shorten
 
 NAME = "summary"
 HELP = "show a process on one page: totals, peak, top sites"

@@ -26,12 +26,12 @@ from heapglass.cli.source import Opened, add_debuginfod_option
 from heapglass.cli.stack_lines import print_stack
 from heapglass.errors import UsageError
 from heapglass.units import format_count
-from heapglass.views.columns import Column, ColumnQuery, choose_columns, lay_out
-from heapglass.views.documents import group_document, table_document
 from heapglass.views.groups import GroupView, build_groups
+from heapglass.views.json.documents import group_document, table_document
 from heapglass.views.locations import GAP, Location, fill_lines, locate_groups, locate_sites
 from heapglass.views.selection import TableQuery
 from heapglass.views.table import TableView, build_table
+from heapglass.views.text.columns import Column, ColumnQuery, choose_columns, lay_out
 
 NAME = "table"
 HELP = "list allocation sites with their counters"

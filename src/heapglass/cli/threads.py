@@ -24,10 +24,10 @@ from heapglass.cli.source import Opened, add_debuginfod_option, add_source_argum
 from heapglass.errors import UsageError
 from heapglass.text import printable
 from heapglass.units import format_count, format_duration, format_share
-from heapglass.views.estimates import counted_estimate, sized_estimate
-from heapglass.views.glyphs import draw_bar
-from heapglass.views.labels import shorten
-from heapglass.views.thread_documents import threads_document
+from heapglass.views.json.threads import threads_document
+from heapglass.views.text.estimates import counted_estimate, sized_estimate
+from heapglass.views.text.glyphs import draw_bar
+from heapglass.views.text.labels import shorten
 from heapglass.views.threads import ThreadQuery, ThreadRow, ThreadSort, ThreadsView, build_threads
 
 NAME = "threads"

@@ -21,12 +21,12 @@ from heapglass.cli.scope import TimeScope, add_history_scope, open_history
 from heapglass.cli.source import add_debuginfod_option
 from heapglass.text import printable
 from heapglass.units import format_compact, format_count, format_duration, format_size
-from heapglass.views.estimates import counted_estimate, size_text, sized_estimate
-from heapglass.views.glyphs import draw_columns
+from heapglass.views.json.timeline import timeline_document
 from heapglass.views.locations import locate_sites
-from heapglass.views.plot import Axis, draw_plot, place_labels
+from heapglass.views.text.estimates import counted_estimate, size_text, sized_estimate
+from heapglass.views.text.glyphs import draw_columns
+from heapglass.views.text.plot import Axis, draw_plot, place_labels
 from heapglass.views.timeline import Curve, SiteCurve, TimelineQuery, TimelineView, build_timeline
-from heapglass.views.timeline_documents import timeline_document
 
 NAME = "timeline"
 HELP = "draw memory over time"

@@ -12,11 +12,11 @@ from heapglass.cli.output import Screen, open_screen, print_json
 from heapglass.cli.scope import open_scope
 from heapglass.cli.tree_arguments import add_tree_arguments, chosen_tree, watch_stacks
 from heapglass.units import format_count, format_share
-from heapglass.views.columns import sort_title
-from heapglass.views.estimates import counted_estimate, sized_estimate
+from heapglass.views.json.tree import tree_document
+from heapglass.views.text.columns import sort_title
+from heapglass.views.text.estimates import counted_estimate, sized_estimate
+from heapglass.views.text.tree_labels import chain_names, label_place
 from heapglass.views.tree import Branch, TreeView, branches, build_tree_view
-from heapglass.views.tree_documents import tree_document
-from heapglass.views.tree_labels import chain_names, label_place
 
 NAME = "tree"
 HELP = "show the calls that lead to memory as a tree"

@@ -13,11 +13,11 @@ from heapglass.convert.redaction import Redactor
 from heapglass.files import permissions_of, write_aside
 from heapglass.model import Frame, FrameAddress
 from heapglass.packfile.container import PART_ABOUT, PART_IMAGE, PART_NAMES, PackWriter
+from heapglass.recording.file.packed import ImageFile, open_file
 from heapglass.recording.frozen import freeze
-from heapglass.recording.packed import ImageFile, open_file
 from heapglass.recording.reader import Recording
-from heapglass.symbols.location import Location
-from heapglass.symbols.name_table import Key, Locations, encode_names
+from heapglass.symbols.names.location import Location
+from heapglass.symbols.names.name_table import Key, Locations, encode_names
 from heapglass.symbols.naming import names_of
 from heapglass.symbols.symbolizer import offset_in
 

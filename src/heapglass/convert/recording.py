@@ -25,10 +25,10 @@ from heapglass.model import (
     Totals,
 )
 from heapglass.recording import schema
-from heapglass.recording.columns import Records, dtype_of
+from heapglass.recording.file.older import PointBefore6
+from heapglass.recording.file.writer import Value, Writer, pack
 from heapglass.recording.layout import Layout
-from heapglass.recording.older import PointBefore6
-from heapglass.recording.writer import Value, Writer, pack
+from heapglass.recording.tables.columns import Records, dtype_of
 
 _WITHOUT_USABLE_PEAK = 2  # version of the format
 _DEEPEST = 65535  # that a site can say its stack is

@@ -6,11 +6,11 @@ import os
 
 from heapglass.convert.redaction import Redactor
 from heapglass.recording import schema
-from heapglass.recording.image import Image
-from heapglass.recording.modules import ModuleTable, read_module_records
-from heapglass.recording.packed import ImageFile
+from heapglass.recording.file.image import Image
+from heapglass.recording.file.packed import ImageFile
+from heapglass.recording.file.writer import Value, pack, put
 from heapglass.recording.process import arguments, text
-from heapglass.recording.writer import Value, pack, put
+from heapglass.recording.tables.modules import ModuleTable, read_module_records
 
 
 def redact_image(file: ImageFile, redactor: Redactor) -> None:

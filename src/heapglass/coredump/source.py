@@ -25,9 +25,9 @@ from heapglass.coredump.tables import find_tables
 from heapglass.coredump.used import heap_decides, join_heap, recorded_blocks
 from heapglass.errors import CoreError
 from heapglass.model import BlockTable, ProcessState
-from heapglass.recording.ledger import latest_birth_ns
 from heapglass.recording.process import last_event
 from heapglass.recording.reader import Recording
+from heapglass.recording.tables.ledger import latest_birth_ns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,10 +16,10 @@ from heapglass.coredump.core_file import CoreFile
 from heapglass.coredump.memory import CoreMemory, MissingMemory
 from heapglass.errors import CoreError, RecordingError
 from heapglass.recording import schema
-from heapglass.recording.file import RecordingFile
-from heapglass.recording.header import read_header
-from heapglass.recording.of_process import TABLES_ALIGNMENT
-from heapglass.recording.packed import open_file
+from heapglass.recording.file.header import read_header
+from heapglass.recording.file.of_process import TABLES_ALIGNMENT
+from heapglass.recording.file.opened import RecordingFile
+from heapglass.recording.file.packed import open_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from heapglass.export.changes import iterate_changes
 from heapglass.export.extract import Extract, hash_stacks
 from heapglass.model import Snapshot
 from heapglass.model.tables import I64
-from heapglass.symbols.function_starts import FunctionStarts
+from heapglass.symbols.files.function_starts import FunctionStarts
 from heapglass.text import printable
 
 _HEAD_WIDTH = 62

@@ -7,10 +7,10 @@ import os
 from heapglass.errors import RecordingError
 from heapglass.launch.process import Ending
 from heapglass.launch.session import Session
-from heapglass.recording.file import RecordingFile
+from heapglass.recording.file.header import read_header
+from heapglass.recording.file.liveness import RUNNING
+from heapglass.recording.file.opened import RecordingFile
 from heapglass.recording.glance import Glance, finish, glance, pack
-from heapglass.recording.header import read_header
-from heapglass.recording.liveness import RUNNING
 
 
 def recordings_of(session: Session) -> list[str]:

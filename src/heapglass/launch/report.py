@@ -9,8 +9,8 @@ from heapglass.analysis.material import Figures, is_loss_material, is_material
 from heapglass.launch.session import Session
 from heapglass.launch.voice import short_name
 from heapglass.recording import schema
+from heapglass.recording.file.liveness import EXEC, EXITED, KILLED, RUNNING, SIGNALED
 from heapglass.recording.glance import Glance
-from heapglass.recording.liveness import EXEC, EXITED, KILLED, RUNNING, SIGNALED
 from heapglass.text import shell_word
 from heapglass.units import format_compact, format_count, format_duration, format_size
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def open_recording(path: str | PathLike[str]) -> Recording:
     """Open the recording at `path`, packed or not; RecordingError when it is none, or damaged."""
-    from heapglass.recording.packed import open_file  # noqa: PLC0415 (not needed by all)
+    from heapglass.recording.file.packed import open_file  # noqa: PLC0415 (not needed by all)
     from heapglass.recording.reader import Recording  # noqa: PLC0415 (imports numpy)
 
     return Recording(open_file(path))

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 
 from heapglass.packfile.about import About
 from heapglass.recording import schema
-from heapglass.recording.arenas import arena_in_use
-from heapglass.recording.file import RecordingFile
-from heapglass.recording.image import Image
-from heapglass.recording.packed import LONGEST_RUN, ImageFile
+from heapglass.recording.file.arenas import arena_in_use
+from heapglass.recording.file.image import Image
+from heapglass.recording.file.opened import RecordingFile
+from heapglass.recording.file.packed import LONGEST_RUN, ImageFile
 from heapglass.recording.process import duration, standing
 
 # Each refers to later ones only.

@@ -11,9 +11,9 @@ import time
 
 from heapglass.errors import RecordingError
 from heapglass.recording import schema
-from heapglass.recording.file import RecordingFile
-from heapglass.recording.header import read_header
-from heapglass.recording.image import Image
+from heapglass.recording.file.header import read_header
+from heapglass.recording.file.image import Image
+from heapglass.recording.file.opened import RecordingFile
 from heapglass.recording.modes import read_changes, sample_bytes
 from heapglass.recording.process import (
     arguments,

@@ -9,7 +9,7 @@ from heapglass.recording import schema
 from heapglass.recording.process import text
 
 if TYPE_CHECKING:
-    from heapglass.recording.image import Image
+    from heapglass.recording.file.image import Image
 
 
 def read_mark_records(image: Image) -> bytearray:

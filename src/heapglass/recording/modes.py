@@ -6,7 +6,7 @@ from heapglass.recording import schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from heapglass.recording.image import Image
+    from heapglass.recording.file.image import Image
 
 
 def read_changes(image: Image) -> list[schema.ModeChange]:

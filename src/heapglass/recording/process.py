@@ -11,8 +11,8 @@ import os
 import time
 
 from heapglass.recording import schema
-from heapglass.recording.arenas import last_point
-from heapglass.recording.liveness import (
+from heapglass.recording.file.arenas import last_point
+from heapglass.recording.file.liveness import (
     EXEC,
     EXITED,
     KILLED,
@@ -28,7 +28,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from heapglass.recording.image import Image
+    from heapglass.recording.file.image import Image
 
 _ENDED = {
     schema.STATE_EXITED: EXITED,

@@ -13,18 +13,19 @@ import numpy as np
 
 from heapglass.errors import RecordingError
 from heapglass.model import BlockTable, LiveUnit, Pseudo
-from heapglass.recording import counters, histograms, schema, summary
-from heapglass.recording.arenas import read_arena
-from heapglass.recording.image import Image
-from heapglass.recording.ledger import birth_ns, read_blocks
+from heapglass.recording import schema, summary
+from heapglass.recording.file.arenas import read_arena
+from heapglass.recording.file.image import Image
+from heapglass.recording.file.older import snapshot_of
 from heapglass.recording.marks import name_marks, read_mark_records
-from heapglass.recording.modules import ModuleTable, read_module_records
-from heapglass.recording.older import snapshot_of
 from heapglass.recording.process import is_there
-from heapglass.recording.rounding import Rounding
-from heapglass.recording.snapshots import accumulate, split
-from heapglass.recording.stacks import Stacks, read_site_records
-from heapglass.recording.timeline import read_timeline
+from heapglass.recording.tables import counters, histograms
+from heapglass.recording.tables.ledger import birth_ns, read_blocks
+from heapglass.recording.tables.modules import ModuleTable, read_module_records
+from heapglass.recording.tables.rounding import Rounding
+from heapglass.recording.tables.snapshots import accumulate, split
+from heapglass.recording.tables.stacks import Stacks, read_site_records
+from heapglass.recording.tables.timeline import read_timeline
 from heapglass.recording.workings import read_workings
 
 if TYPE_CHECKING:
@@ -47,8 +48,8 @@ if TYPE_CHECKING:
         Totals,
         Workings,
     )
-    from heapglass.recording.bucket_weights import BucketWeights
-    from heapglass.recording.file import RecordingFile
+    from heapglass.recording.file.opened import RecordingFile
+    from heapglass.recording.tables.bucket_weights import BucketWeights
 
 # Lines read while the peak moved on are of two peaks; then they are read again, so many times.
 _PEAK_TRIES = 2

@@ -32,7 +32,7 @@ from heapglass.recording.process import title as process_title
 from heapglass.recording.threads import Sums, read_threads
 
 if TYPE_CHECKING:
-    from heapglass.recording.image import Image
+    from heapglass.recording.file.image import Image
 
 _USABLE_PEAK_SINCE = 3  # the version that brought header.usable_peak
 

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from heapglass.recording.image import Image
+    from heapglass.recording.file.image import Image
 
 
 def read_threads(image: Image) -> list[schema.ThreadRecord]:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from heapglass.model import HistoryFill, RecordingPlace, TableFill, ThreadWork, Workings
 from heapglass.recording import schema
-from heapglass.recording.arenas import arena_in_use
-from heapglass.recording.ledger import read_large, read_middle
-from heapglass.recording.mounts import file_system_of
+from heapglass.recording.file.arenas import arena_in_use
+from heapglass.recording.file.mounts import file_system_of
 from heapglass.recording.process import text
+from heapglass.recording.tables.ledger import read_large, read_middle
 from heapglass.recording.threads import Sums, read_threads
 
 if TYPE_CHECKING:
-    from heapglass.recording.image import Image
+    from heapglass.recording.file.image import Image
 
 # What each is called, and the size of a record; 0 where they differ.
 _TABLES = {

@@ -6,14 +6,14 @@ import importlib.metadata
 from collections.abc import Callable, Iterable, Mapping
 
 from heapglass.symbols.cache import SymbolCache, entry_name
-from heapglass.symbols.demangle import clean_name, has_cxx_demangler
-from heapglass.symbols.location import Location
+from heapglass.symbols.files.second_reader import find_tool
+from heapglass.symbols.files.sources import Sources
+from heapglass.symbols.files.split_dwarf import TOOLS
 from heapglass.symbols.module_symbols import ModuleSymbols, open_symbols
-from heapglass.symbols.name_table import Locations, NameTable, encode_names
+from heapglass.symbols.names.demangle import clean_name, has_cxx_demangler
+from heapglass.symbols.names.location import Location
+from heapglass.symbols.names.name_table import Locations, NameTable, encode_names
 from heapglass.symbols.raw import SymbolError
-from heapglass.symbols.second_reader import find_tool
-from heapglass.symbols.sources import Sources
-from heapglass.symbols.split_dwarf import TOOLS
 
 WORTH_KEEPING = 16  # new names for which an entry is written
 GROWTH = 8  # rewritten when this part of it is new

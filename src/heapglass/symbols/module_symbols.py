@@ -11,18 +11,18 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from heapglass.symbols.cache import SymbolCache
-from heapglass.symbols.debugfile import open_debugdata
-from heapglass.symbols.demangle import clean_name
-from heapglass.symbols.dwarf import DwarfMissingError, has_dwarf, open_dwarf
-from heapglass.symbols.dwz import DwzTable, has_shared_file
 from heapglass.symbols.elf import SHT_DYNSYM, SHT_SYMTAB, ElfFile
-from heapglass.symbols.location import Location
-from heapglass.symbols.plt import StubTable
+from heapglass.symbols.files.debugfile import open_debugdata
+from heapglass.symbols.files.dwarf import DwarfMissingError, has_dwarf, open_dwarf
+from heapglass.symbols.files.dwz import DwzTable, has_shared_file
+from heapglass.symbols.files.plt import StubTable
+from heapglass.symbols.files.sources import Sources, check_unchanged
+from heapglass.symbols.files.split_dwarf import SplitDwarf, is_split
+from heapglass.symbols.files.symtab import SymbolTable
+from heapglass.symbols.files.vdso import read_vdso
+from heapglass.symbols.names.demangle import clean_name
+from heapglass.symbols.names.location import Location
 from heapglass.symbols.raw import FileRaw, Raw, SymbolError
-from heapglass.symbols.sources import Sources, check_unchanged
-from heapglass.symbols.split_dwarf import SplitDwarf, is_split
-from heapglass.symbols.symtab import SymbolTable
-from heapglass.symbols.vdso import read_vdso
 
 
 class DebugInformation(Protocol):

@@ -7,8 +7,8 @@ from typing import Protocol
 
 from heapglass.model import Frame, FrameAddress, HeapSource
 from heapglass.packfile.container import PackFile, is_packed
+from heapglass.symbols.names.perf_map import open_perf_map
 from heapglass.symbols.packed import PackedNames
-from heapglass.symbols.perf_map import open_perf_map
 from heapglass.symbols.symbolizer import Say, Symbolizer, say_nothing
 
 

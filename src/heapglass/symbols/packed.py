@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from heapglass.model import Frame, FrameAddress, Module
 from heapglass.packfile.container import PART_NAMES, PackFile
-from heapglass.symbols.name_table import NameTable
+from heapglass.symbols.names.name_table import NameTable
 from heapglass.symbols.raw import SymbolError
 from heapglass.symbols.symbolizer import frames_of, offset_in
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from heapglass.model import Frame, FrameAddress, Module
 from heapglass.symbols.cache import SymbolCache, default_directory
-from heapglass.symbols.debugfile import SYSTEM_ROOTS
-from heapglass.symbols.debuginfod import Debuginfod
-from heapglass.symbols.demangle import clean_name
-from heapglass.symbols.location import Location
+from heapglass.symbols.files.debugfile import SYSTEM_ROOTS
+from heapglass.symbols.files.debuginfod import Debuginfod
+from heapglass.symbols.files.sources import Finder
 from heapglass.symbols.module_names import ModuleNames
-from heapglass.symbols.name_table import Locations
-from heapglass.symbols.perf_map import PerfMap
-from heapglass.symbols.sources import Finder
+from heapglass.symbols.names.demangle import clean_name
+from heapglass.symbols.names.location import Location
+from heapglass.symbols.names.name_table import Locations
+from heapglass.symbols.names.perf_map import PerfMap
 
 ADDRESS_SPACE = 1 << 64
 AT_ONCE = 20_000  # addresses between two words of progress

@@ -14,7 +14,7 @@ from heapglass.errors import HeapglassError
 from heapglass.launch.library import library_path
 from heapglass.launch.naming import default_template
 from heapglass.model import Finding, Severity
-from heapglass.recording.mounts import file_system_of
+from heapglass.recording.file.mounts import file_system_of
 from heapglass.text import printable
 from heapglass.trial.driver import driver_path
 from heapglass.trial.modes import EXACT

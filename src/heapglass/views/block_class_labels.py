@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from heapglass.analysis.blocks import BlockClass
 from heapglass.units import Units, format_count
 from heapglass.views.block_classes import ClassKind, ClassView
-from heapglass.views.estimates import counted_estimate, sized_estimate
-from heapglass.views.glyphs import Glyphs
-from heapglass.views.histogram import Bar, lifetime_label, size_label
+from heapglass.views.text.estimates import counted_estimate, sized_estimate
+from heapglass.views.text.glyphs import Glyphs
+from heapglass.views.text.histogram import Bar, lifetime_label, size_label
 
 _S = 10**9
 _LONGEST_BAR = 50

@@ -43,8 +43,8 @@ from heapglass.views.caveats import (
     share_sentences,
     usable_peak_sentences,
 )
-from heapglass.views.history import describe_history
-from heapglass.views.loss_words import ADVICE, IN_NO_FILE
+from heapglass.views.text.history import describe_history
+from heapglass.views.text.loss_words import ADVICE, IN_NO_FILE
 
 _MODULES_NAMED = 4
 _OUTPUTS = "See that there is room where it goes, and that its reader takes it."

@@ -10,8 +10,9 @@ from posixpath import basename
 from heapglass.analysis.grouping import Group, GroupBy, GroupKey
 from heapglass.model import Frame, Pseudo
 from heapglass.text import printable
-from heapglass.views.glyphs import Glyphs
-from heapglass.views.labels import (
+from heapglass.views.rows import Origin, SiteRow
+from heapglass.views.text.glyphs import Glyphs
+from heapglass.views.text.labels import (
     chain_links,
     chain_text,
     full_place_text,
@@ -20,7 +21,6 @@ from heapglass.views.labels import (
     shorten,
     shorten_path,
 )
-from heapglass.views.rows import Origin, SiteRow
 
 GAP = 2  # between columns
 _MIN_NAME = 16  # less room says too little

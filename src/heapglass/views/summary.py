@@ -25,9 +25,9 @@ from heapglass.text import printable, shell_word
 from heapglass.units import Units, format_duration, format_size
 from heapglass.views.annotated import AnnotatedView, build_annotated
 from heapglass.views.caveats import list_caveats
-from heapglass.views.histogram import Bar, fold_histogram
 from heapglass.views.naming import Resolver, name_stacks
 from heapglass.views.rows import SiteRow, build_rows
+from heapglass.views.text.histogram import Bar, fold_histogram
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from heapglass.analysis.names import elide_arguments, fold_clones, qualified_nam
 from heapglass.analysis.plumbing import Plumbing
 from heapglass.model import Frame, Pseudo
 from heapglass.text import printable
-from heapglass.views.glyphs import UNICODE
-from heapglass.views.labels import cut_text, function_text, shorten
+from heapglass.views.text.glyphs import UNICODE
+from heapglass.views.text.labels import cut_text, function_text, shorten
 
 ROOT = 0
 _LONGEST_NAME = 2000  # more than anyone reads; the rest of it would only make the page larger

@@ -7,7 +7,7 @@ import pytest
 from heapglass.analysis.counters import counters_at
 from heapglass.analysis.threads import add_tables
 from heapglass.analysis.windows import subtract_sites
-from heapglass.views.documents import counters_document
+from heapglass.views.json.documents import counters_document
 from unit.fake_source import site_table
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from heapglass.model import Finding, ProcessState, Severity
-from heapglass.views.bench_documents import cell_document, program_document
-from heapglass.views.doctor_documents import machine_document
-from heapglass.views.log_documents import log_document
+from heapglass.views.json.bench import cell_document, program_document
+from heapglass.views.json.doctor import machine_document
+from heapglass.views.json.log import log_document
 from unit.cli.sample_costs import CELL_COSTS, MODES, PLAN, PROGRAM_COSTS
 from unit.cli.sample_heap import (
     SITES,

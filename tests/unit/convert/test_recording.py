@@ -13,7 +13,7 @@ from heapglass.convert.recording import birth_codes, write_recording
 from heapglass.errors import ExportError
 from heapglass.model import FrameAddress, HeapSource, ProcessState, SiteTable, Stack
 from heapglass.recording import open_recording
-from heapglass.recording.ledger import birth_ns
+from heapglass.recording.tables.ledger import birth_ns
 from heapglass.textlog.log import replay_log
 from recordings.made_log import MadeLog
 from recordings.scenario import Scenario

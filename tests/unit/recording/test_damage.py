@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from harness import soak
 from heapglass.errors import RecordingError
 from heapglass.recording import open_recording, schema
+from heapglass.recording.file.writer import put
 from heapglass.recording.glance import glance
-from heapglass.recording.writer import put
 from recordings.scenario import Scenario
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from heapglass.recording import schema
-from heapglass.recording.arenas import read_arena
-from heapglass.recording.file import RecordingFile
-from heapglass.recording.image import Image
+from heapglass.recording.file.arenas import read_arena
+from heapglass.recording.file.image import Image
+from heapglass.recording.file.opened import RecordingFile
+from heapglass.recording.file.writer import pack, put
 from heapglass.recording.reader import Recording
-from heapglass.recording.writer import pack, put
 from recordings.oracle import At
 from recordings.slow_recorder import SlowRecorder
 

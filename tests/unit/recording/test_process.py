@@ -15,9 +15,9 @@ import pytest
 from heapglass.errors import RecordingError
 from heapglass.model import ProcessState
 from heapglass.recording import open_recording, schema
-from heapglass.recording.file import RecordingFile
+from heapglass.recording.file.liveness import _lists
+from heapglass.recording.file.opened import RecordingFile
 from heapglass.recording.glance import glance, pack
-from heapglass.recording.liveness import _lists
 from recordings.oracle import At
 from recordings.slow_recorder import SlowRecorder
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from heapglass.errors import RecordingError
 from heapglass.model import FrameAddress, LossKind, Pseudo, Stack
 from heapglass.recording import open_recording, schema
-from heapglass.recording.ledger import birth_ns, latest_birth_ns
-from heapglass.recording.writer import Writer, pack
+from heapglass.recording.file.writer import Writer, pack
+from heapglass.recording.tables.ledger import birth_ns, latest_birth_ns
 from recordings.oracle import At
 from recordings.slow_recorder import SlowRecorder, birth_code, ticks_of
 

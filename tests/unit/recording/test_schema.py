@@ -12,8 +12,8 @@ import pytest
 
 from heapglass.model import LossKind, Pseudo
 from heapglass.recording import schema
-from heapglass.recording.columns import dtype_of
 from heapglass.recording.layout import Layout
+from heapglass.recording.tables.columns import dtype_of
 
 _HEADER = Path(__file__).parents[3] / "native" / "include" / "format.h"
 _TEXT = re.sub(r"/\*.*?\*/", "", _HEADER.read_text(), flags=re.DOTALL)

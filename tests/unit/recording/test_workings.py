@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from heapglass.recording import open_recording, schema
-from heapglass.recording.file import RecordingFile
-from heapglass.recording.mounts import file_system_of
-from heapglass.recording.writer import Writer, pack
+from heapglass.recording.file.mounts import file_system_of
+from heapglass.recording.file.opened import RecordingFile
+from heapglass.recording.file.writer import Writer, pack
 from recordings.oracle import At
 from recordings.slow_recorder import SlowRecorder
 

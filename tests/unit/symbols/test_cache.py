@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from heapglass.model import FrameAddress
-from heapglass.symbols import dwarf, module_names
+from heapglass.symbols import module_names
 from heapglass.symbols.cache import SymbolCache, default_directory, entry_name
+from heapglass.symbols.files import dwarf
 from heapglass.symbols.symbolizer import Symbolizer
 from unit.symbols.toolchain import (
     BIAS,

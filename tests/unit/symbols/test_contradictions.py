@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import pytest
 
-from heapglass.symbols.location import Location
+from heapglass.symbols.files.symtab import SymbolTable
 from heapglass.symbols.module_symbols import ModuleSymbols
-from heapglass.symbols.symtab import SymbolTable
+from heapglass.symbols.names.location import Location
 
 FUNCTION = 0x12  # global, a function
 NAMES = b"\0eval\0other.cold\0_ZN1AC1Ev\0_ZN1AC2Ev\0"

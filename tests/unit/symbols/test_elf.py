@@ -13,13 +13,13 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from heapglass.symbols.debugfile import open_debugdata
-from heapglass.symbols.dwarf import has_dwarf
 from heapglass.symbols.elf import SHT_DYNSYM, SHT_SYMTAB, ElfFile, is_function, name_at
 from heapglass.symbols.executable import describe_executable
+from heapglass.symbols.files.debugfile import open_debugdata
+from heapglass.symbols.files.dwarf import has_dwarf
+from heapglass.symbols.files.split_dwarf import is_split
+from heapglass.symbols.files.symtab import SymbolTable
 from heapglass.symbols.raw import FileRaw, MemoryRaw, SymbolError
-from heapglass.symbols.split_dwarf import is_split
-from heapglass.symbols.symtab import SymbolTable
 from unit.symbols.toolchain import build, run
 
 

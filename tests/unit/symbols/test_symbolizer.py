@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from heapglass.model import Frame, FrameAddress
-from heapglass.symbols.demangle import clean_name
+from heapglass.symbols.names.demangle import clean_name
 from heapglass.symbols.symbolizer import Symbolizer
 from unit.symbols.toolchain import (
     BIAS,

@@ -11,8 +11,8 @@ from heapglass.recording import schema
 from heapglass.units import Units
 from heapglass.views.doctor import build_doctor
 from heapglass.views.findings import examine, list_findings
-from heapglass.views.loss_words import ADVICE, IN_NO_FILE
 from heapglass.views.stat_rows import STATS, stat_rows
+from heapglass.views.text.loss_words import ADVICE, IN_NO_FILE
 from unit.cli.sample_heap import empty_heap, lossy_heap, running_heap, sample_heap
 from unit.fake_source import PLACE, FakeSource
 

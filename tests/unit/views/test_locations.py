@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 from heapglass.analysis.grouping import GroupBy
 from heapglass.model import Pseudo
-from heapglass.views.glyphs import UNICODE
 from heapglass.views.groups import build_groups
 from heapglass.views.locations import Location, Room, fill_lines, locate_groups, locate_sites
 from heapglass.views.selection import TableQuery
 from heapglass.views.table import build_table
+from heapglass.views.text.glyphs import UNICODE
 from unit.cli.sample_heap import sample_heap
 from unit.fake_source import FakeNames, FakeSite, FakeSource, frame
 

@@ -9,7 +9,7 @@ import pytest
 from heapglass.analysis.moments import PeakHeap
 from heapglass.model import GreatestRss, LossKind
 from heapglass.units import Units
-from heapglass.views.documents import summary_document
+from heapglass.views.json.documents import summary_document
 from heapglass.views.summary import SummaryQuery, build_summary, residency_sentences
 from unit.cli.sample_heap import sample_heap
 from unit.fake_source import FakeNames

@@ -5,7 +5,7 @@ import shlex
 import pytest
 
 from heapglass.model import ProcessState
-from heapglass.views.documents import exit_code
+from heapglass.views.json.documents import exit_code
 from heapglass.views.summary import SummaryQuery, build_summary, command_text, state_text
 from unit.cli.sample_heap import INDEX, sample_heap
 from unit.fake_source import FakeNames, FakeSource

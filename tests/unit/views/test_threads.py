@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from heapglass.analysis.filters import parse_filter
 from heapglass.analysis.grouping import GroupBy
-from heapglass.views.documents import counters_document
 from heapglass.views.groups import build_groups
+from heapglass.views.json.documents import counters_document
 from heapglass.views.selection import TableQuery
 from heapglass.views.threads import ThreadQuery, build_threads
 from unit.fake_source import FakeNames, FakeSite, FakeSource, frame

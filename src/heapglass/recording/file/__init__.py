@@ -1,0 +1,4 @@
+"""The recording as a file: found, opened, checked, copied.
+
+Nothing here imports numpy: `heapglass run` and gdb read recordings without it.
+"""

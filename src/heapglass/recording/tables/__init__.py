@@ -1,0 +1,1 @@
+"""The tables in a recording, as arrays of the model."""

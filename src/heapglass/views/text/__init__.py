@@ -1,0 +1,1 @@
+"""Words, numbers and characters of a screen: how each is written. Knows no view."""
