@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from heapglass.analysis.filters import (
     Filter,
@@ -17,6 +19,8 @@ from heapglass.analysis.plumbing import Plumbing
 from heapglass.units import Units, parse_size, parse_time
 
 _MOST_DIGITS = 9
+
+_Value = TypeVar("_Value")
 
 
 def add_wrapper_option(parser: argparse.ArgumentParser) -> None:
@@ -77,6 +81,27 @@ def chosen_filters(args: argparse.Namespace) -> tuple[Filter, ...]:
     )
 
 
+def add_group_option(
+    parser: argparse.ArgumentParser, kinds: Iterable[str], what: str, default: str | None = None
+) -> None:
+    parser.add_argument("--group", choices=list(kinds), default=default, metavar="BY", help=what)
+
+
+def add_count_option(
+    parser: argparse.ArgumentParser, name: str, what: str, default: int | None = None
+) -> None:
+    """-n, and the word that says of what."""
+    parser.add_argument("-n", name, type=count_argument, default=default, metavar="N", help=what)
+
+
+def add_stacks_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--stacks", action="store_true", help="print the whole stack of each site")
+
+
+def add_force_option(parser: argparse.ArgumentParser, out: str = "OUT") -> None:
+    parser.add_argument("-f", "--force", action="store_true", help=f"replace {out} if it is there")
+
+
 def add_min_option(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--min", type=size_argument, metavar="SIZE", help=what)
 
@@ -90,26 +115,27 @@ def add_thread_option(parser: argparse.ArgumentParser) -> None:
 
 
 def add_window_options(parser: argparse.ArgumentParser) -> None:
-    for name, what in (("since", "after"), ("until", "before")):
+    what = "only what happened"
+    nearest = "; the snapshot nearest to it counts"
+    add_time_options(parser, f"{what} after", f"{what} before", nearest)
+
+
+def add_time_options(
+    parser: argparse.ArgumentParser, since: str, until: str, rest: str = ""
+) -> None:
+    """--since and --until; their help goes on with "this moment"."""
+    for name, what in (("--since", since), ("--until", until)):
         parser.add_argument(
-            f"--{name}",
+            name,
             type=moment_argument,
             metavar="MOMENT",
-            help=f"only what happened {what} this moment, such as 90s, 00:01:30, peak or the name"
-            " of a mark; the snapshot nearest to it counts",
+            help=f"{what} this moment, such as 90s, 00:01:30, peak or the name of a mark{rest}",
         )
-
-
-def moment_argument(text: str) -> Moment:
-    try:
-        return parse_moment(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def add_output_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON, see docs/json.md")
-    parser.add_argument("--si", action="store_true", help="sizes in kB, MB instead of KiB, MiB")
+    add_units_option(parser)
     parser.add_argument(
         "--width",
         type=width_argument,
@@ -121,21 +147,30 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
     color.add_argument("--no-color", action="store_true", help="no colour, no escape sequence")
 
 
+def add_units_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--si", action="store_true", help="sizes in kB, MB instead of KiB, MiB")
+
+
 def chosen_units(args: argparse.Namespace) -> Units:
     return Units.SI if args.si else Units.IEC
 
 
+def moment_argument(text: str) -> Moment:
+    return _parsed(parse_moment, text)
+
+
 def time_argument(text: str) -> int:
-    try:
-        return parse_time(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
+    return _parsed(parse_time, text)
 
 
 def size_argument(text: str) -> int:
-    """A size for argparse, which shows this error's text and no other's."""
+    return _parsed(parse_size, text)
+
+
+def _parsed(parse: Callable[[str], _Value], text: str) -> _Value:
+    """A value for argparse, which shows this error's text and no other's."""
     try:
-        return parse_size(text)
+        return parse(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 

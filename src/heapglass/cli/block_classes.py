@@ -6,14 +6,15 @@ import argparse
 
 from heapglass.analysis.grouping import GroupBy
 from heapglass.cli.arguments import (
+    add_count_option,
     add_filter_options,
+    add_group_option,
     add_min_option,
     add_output_options,
     add_wrapper_option,
     chosen_filters,
     chosen_plumbing,
     chosen_units,
-    count_argument,
 )
 from heapglass.cli.located_rows import column_widths, locate_rows, pad_cells
 from heapglass.cli.output import Screen, open_screen, print_json, print_location
@@ -40,18 +41,15 @@ def add_class_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fine", action="store_true", help="classes by powers of two, up to the largest there is"
     )
-    parser.add_argument(
-        "--group",
-        choices=[group.value for group in ClassGroup],
-        metavar="BY",
-        help="also a row for each site, function, file or module",
+    add_group_option(
+        parser,
+        (group.value for group in ClassGroup),
+        "also a row for each site, function, file or module",
     )
-    parser.add_argument(
-        "-n",
+    add_count_option(
+        parser,
         "--limit",
-        type=count_argument,
-        metavar="N",
-        help=f"only the first N rows of --group, 0 for all (default: {_ROWS}; all in JSON)",
+        f"only the first N rows of --group, 0 for all (default: {_ROWS}; all in JSON)",
     )
     add_filter_options(parser)
     add_min_option(parser, "only blocks of at least SIZE")

@@ -10,17 +10,19 @@ from heapglass.analysis.diff import Change, Pair
 from heapglass.analysis.grouping import GroupBy
 from heapglass.analysis.order import size_column, sort_column
 from heapglass.cli.arguments import (
+    add_count_option,
     add_filter_options,
+    add_group_option,
     add_min_option,
     add_output_options,
     add_sort_option,
+    add_stacks_option,
     add_thread_option,
     add_wrapper_option,
     chosen_filters,
     chosen_plumbing,
     chosen_sort,
     chosen_units,
-    count_argument,
 )
 from heapglass.cli.located_rows import column_widths, locate_rows, pad_cells
 from heapglass.cli.output import Screen, open_screen, print_json, print_location
@@ -66,24 +68,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     for name, metavar, what in (("before", "A", "the earlier"), ("after", "B", "the later")):
         parser.add_argument(name, metavar=metavar, help=f"{what} recording or core, or FILE@MOMENT")
     add_sort_option(parser, "what is compared")
-    parser.add_argument(
-        "--group",
-        choices=[by.value for by in GroupBy if by is not GroupBy.THREAD],
-        metavar="BY",
-        help="compare functions, files or modules instead of sites",
+    add_group_option(
+        parser,
+        (by.value for by in GroupBy if by is not GroupBy.THREAD),
+        "compare functions, files or modules instead of sites",
     )
     add_thread_option(parser)
     add_filter_options(parser)
     add_min_option(parser, "only changes of at least SIZE")
     parser.add_argument("--same", action="store_true", help="also what did not change")
-    parser.add_argument(
-        "-n",
-        "--limit",
-        type=count_argument,
-        metavar="N",
-        help=f"only the first N rows, 0 for all (default: {_ROWS}; all in JSON)",
+    add_count_option(
+        parser, "--limit", f"only the first N rows, 0 for all (default: {_ROWS}; all in JSON)"
     )
-    parser.add_argument("--stacks", action="store_true", help="print the whole stack of each site")
+    add_stacks_option(parser)
     add_wrapper_option(parser)
     add_debuginfod_option(parser)
     add_output_options(parser)

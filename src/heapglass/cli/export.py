@@ -11,6 +11,7 @@ from pathlib import Path
 
 from heapglass.cli.arguments import (
     add_filter_options,
+    add_force_option,
     add_min_option,
     add_wrapper_option,
     chosen_filters,
@@ -68,7 +69,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the file to write, the directory for formats of several tables, or - for the"
         " standard output",
     )
-    parser.add_argument("-f", "--force", action="store_true", help="replace OUT if it is there")
+    add_force_option(parser)
     parser.add_argument(
         "--metric",
         choices=[metric.value for metric in Metric],

@@ -11,14 +11,16 @@ from heapglass.analysis.leaks import Remainder
 from heapglass.analysis.suppressions import Suppression, parse_suppressions
 from heapglass.analysis.suspects import Certainty
 from heapglass.cli.arguments import (
+    add_count_option,
     add_filter_options,
+    add_group_option,
     add_min_option,
     add_output_options,
+    add_stacks_option,
     add_wrapper_option,
     chosen_filters,
     chosen_plumbing,
     chosen_units,
-    count_argument,
     size_argument,
     time_argument,
 )
@@ -79,11 +81,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-built-in", action="store_true", help="use none of heapglass's own suppressions"
     )
-    parser.add_argument(
-        "--group",
-        choices=[by.value for by in GroupBy if by is not GroupBy.THREAD],
-        metavar="BY",
-        help="put sites together by function, file or module",
+    add_group_option(
+        parser,
+        (by.value for by in GroupBy if by is not GroupBy.THREAD),
+        "put sites together by function, file or module",
     )
     add_filter_options(parser)
     add_min_option(parser, "only sites that hold at least SIZE")
@@ -94,14 +95,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         help="only sites with blocks at least this old, such as 10s",
     )
-    parser.add_argument(
-        "-n",
-        "--limit",
-        type=count_argument,
-        metavar="N",
-        help=f"only the first N rows, 0 for all (default: {_ROWS}, all in JSON)",
+    add_count_option(
+        parser, "--limit", f"only the first N rows, 0 for all (default: {_ROWS}, all in JSON)"
     )
-    parser.add_argument("--stacks", action="store_true", help="print the whole stack of each site")
+    add_stacks_option(parser)
     parser.add_argument("--fail", action="store_true", help="exit with 1 if there is any row")
     parser.add_argument(
         "--fail-growing", action="store_true", help="exit with 1 if any row is growing"

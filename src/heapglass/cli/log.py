@@ -8,10 +8,11 @@ from pathlib import Path
 
 from heapglass.analysis.leaks import Remainder
 from heapglass.cli.arguments import (
+    add_count_option,
+    add_force_option,
     add_output_options,
     add_wrapper_option,
     chosen_plumbing,
-    count_argument,
 )
 from heapglass.cli.output import Screen, open_screen, print_json
 from heapglass.cli.site_list import blocks_text, print_site_list, print_title, site_numbers
@@ -65,7 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="OUT",
         help="make a recording of it that all other commands read, and say nothing else",
     )
-    parser.add_argument("-f", "--force", action="store_true", help="replace OUT if it is there")
+    add_force_option(parser)
     parser.add_argument(
         "--pid",
         type=int,
@@ -73,14 +74,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="only this one of several processes in the log; --convert takes the one with the most"
         " calls",
     )
-    parser.add_argument(
-        "-n",
-        "--top",
-        type=count_argument,
-        default=10,
-        metavar="N",
-        help="rows in each list, 0 for all (default: 10)",
-    )
+    add_count_option(parser, "--top", "rows in each list, 0 for all (default: 10)", default=10)
     add_wrapper_option(parser)
     add_output_options(parser)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from heapglass.cli.arguments import add_force_option
 from heapglass.cli.progress import SlowLine
 from heapglass.cli.source import add_debuginfod_option, check_name
 from heapglass.cli.target import check_free, spare_inputs
@@ -44,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="OUT",
         help="the packed file (default: FILE with .packed before its .heapglass)",
     )
-    parser.add_argument("-f", "--force", action="store_true", help="replace OUT if it is there")
+    add_force_option(parser)
     parser.add_argument(
         "--redact",
         action="store_true",

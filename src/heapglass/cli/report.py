@@ -6,7 +6,13 @@ import argparse
 import sys
 from pathlib import Path
 
-from heapglass.cli.arguments import add_wrapper_option, chosen_plumbing, chosen_units
+from heapglass.cli.arguments import (
+    add_force_option,
+    add_units_option,
+    add_wrapper_option,
+    chosen_plumbing,
+    chosen_units,
+)
 from heapglass.cli.leaks import built_in_suppressions
 from heapglass.cli.progress import ProgressLine
 from heapglass.cli.source import add_source_argument, inputs_of, open_source
@@ -43,9 +49,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the page, '-' for standard output (default: SOURCE with .html at its end, in this"
         " directory)",
     )
-    parser.add_argument("-f", "--force", action="store_true", help="replace FILE if it is there")
+    add_force_option(parser, "FILE")
     add_wrapper_option(parser)
-    parser.add_argument("--si", action="store_true", help="sizes in kB, MB instead of KiB, MiB")
+    add_units_option(parser)
 
 
 def main(args: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ from heapglass.analysis.filters import compile_pattern
 from heapglass.analysis.moments import Moment, MomentKind, at_moment, moment_time_ns, parse_moment
 from heapglass.analysis.threads import ThreadHeap
 from heapglass.analysis.windows import WindowHeap
-from heapglass.cli.arguments import add_thread_option, add_window_options, moment_argument
+from heapglass.cli.arguments import add_thread_option, add_time_options, add_window_options
 from heapglass.cli.source import Opened, add_source_argument, open_source
 from heapglass.errors import UsageError
 from heapglass.model import HeapSource
@@ -106,14 +106,7 @@ def add_block_scope(parser: argparse.ArgumentParser) -> None:
 def add_block_options(parser: argparse.ArgumentParser) -> None:
     """Which of the live blocks are looked at."""
     _add_thread_sites(parser)
-    for name, what in (("since", "after"), ("until", "before")):
-        parser.add_argument(
-            f"--{name}",
-            type=moment_argument,
-            metavar="MOMENT",
-            help=f"only blocks allocated {what} this moment, such as 90s, 00:01:30, peak or the"
-            " name of a mark",
-        )
+    add_time_options(parser, "only blocks allocated after", "only blocks allocated before")
 
 
 def open_blocks(args: argparse.Namespace) -> TimeScope:

@@ -9,11 +9,11 @@ from itertools import zip_longest
 from heapglass.analysis.leaks import Remainder
 from heapglass.cli.annotated_list import print_annotated
 from heapglass.cli.arguments import (
+    add_count_option,
     add_output_options,
     add_wrapper_option,
     chosen_plumbing,
     chosen_units,
-    count_argument,
 )
 from heapglass.cli.output import Screen, open_screen, print_json
 from heapglass.cli.scope import add_moment_argument, open_moments
@@ -72,14 +72,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = _DESCRIPTION
     parser.epilog = _EXAMPLES
     add_moment_argument(parser)
-    parser.add_argument(
-        "-n",
-        "--top",
-        type=count_argument,
-        default=5,
-        metavar="N",
-        help="sites in each list, 0 for none (default: 5)",
-    )
+    add_count_option(parser, "--top", "sites in each list, 0 for none (default: 5)", default=5)
     add_wrapper_option(parser)
     add_debuginfod_option(parser)
     add_output_options(parser)

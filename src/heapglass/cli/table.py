@@ -9,16 +9,18 @@ from dataclasses import replace
 from heapglass.analysis.grouping import GroupBy
 from heapglass.cli.annotated_list import print_annotated
 from heapglass.cli.arguments import (
+    add_count_option,
     add_filter_options,
+    add_group_option,
     add_min_option,
     add_output_options,
     add_sort_option,
+    add_stacks_option,
     add_wrapper_option,
     chosen_filters,
     chosen_plumbing,
     chosen_sort,
     chosen_units,
-    count_argument,
 )
 from heapglass.cli.output import Screen, location_room, open_screen, print_json, print_location
 from heapglass.cli.scope import add_scope_arguments, open_scope
@@ -60,25 +62,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
     add_scope_arguments(parser)
     add_sort_option(parser, "the column that rows are sorted by")
-    parser.add_argument(
-        "--group",
-        choices=[by.value for by in GroupBy],
-        metavar="BY",
-        help="put sites together by the function, file or module of their responsible frame, or"
+    add_group_option(
+        parser,
+        (by.value for by in GroupBy),
+        "put sites together by the function, file or module of their responsible frame, or"
         " split them by thread",
     )
     add_filter_options(parser)
     add_min_option(
         parser, "only rows of at least SIZE, such as 64k or 1.5MiB, in what is sorted by"
     )
-    parser.add_argument(
-        "-n",
-        "--limit",
-        type=count_argument,
-        metavar="N",
-        help="only the first N rows, 0 for all (default: what fits the screen)",
+    add_count_option(
+        parser, "--limit", "only the first N rows, 0 for all (default: what fits the screen)"
     )
-    parser.add_argument("--stacks", action="store_true", help="print the whole stack of each site")
+    add_stacks_option(parser)
     add_wrapper_option(parser)
     add_debuginfod_option(parser)
     add_output_options(parser)

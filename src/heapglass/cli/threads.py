@@ -9,14 +9,15 @@ from heapglass.analysis.counters import Errors
 from heapglass.analysis.filters import compile_pattern
 from heapglass.analysis.moments import MomentKind, moment_time_ns
 from heapglass.cli.arguments import (
+    add_count_option,
     add_filter_options,
+    add_group_option,
     add_min_option,
     add_output_options,
     add_thread_option,
+    add_time_options,
     chosen_filters,
     chosen_units,
-    count_argument,
-    moment_argument,
 )
 from heapglass.cli.output import Screen, open_screen, print_json
 from heapglass.cli.scope import split_moment
@@ -70,26 +71,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="bytes (the default), allocations, frees, net, temporary, or first for the order in"
         " which they came",
     )
-    parser.add_argument(
-        "--group",
-        choices=["name"],
-        metavar="BY",
-        help="name: put threads of one name together",
-    )
+    add_group_option(parser, ["name"], "name: put threads of one name together")
     add_thread_option(parser)
-    for name, what in (("since", "last seen before"), ("until", "first seen after")):
-        parser.add_argument(
-            f"--{name}",
-            type=moment_argument,
-            metavar="MOMENT",
-            help=f"without threads {what} this moment, such as 90s, 00:01:30, peak or the name of a"
-            " mark",
-        )
+    unseen = "without threads"
+    add_time_options(parser, f"{unseen} last seen before", f"{unseen} first seen after")
     add_filter_options(parser)
     add_min_option(parser, "only rows of at least SIZE allocated")
-    parser.add_argument(
-        "-n", "--limit", type=count_argument, default=0, metavar="N", help="only the first N rows"
-    )
+    add_count_option(parser, "--limit", "only the first N rows", default=0)
     add_debuginfod_option(parser)
     add_output_options(parser)
 

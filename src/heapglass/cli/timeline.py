@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from heapglass.analysis.series import highest, highest_in_columns, rates_in_columns
 from heapglass.cli.arguments import (
+    add_count_option,
     add_filter_options,
     add_min_option,
     add_output_options,
@@ -14,7 +15,6 @@ from heapglass.cli.arguments import (
     chosen_filters,
     chosen_plumbing,
     chosen_units,
-    count_argument,
 )
 from heapglass.cli.output import Screen, location_room, open_screen, print_json, print_location
 from heapglass.cli.scope import TimeScope, add_history_scope, open_history
@@ -66,13 +66,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="CURVE",
         help="live bytes (the default), blocks, usable bytes, or bytes or allocations per second",
     )
-    parser.add_argument(
-        "-n",
-        "--top",
-        type=count_argument,
-        default=5,
-        metavar="N",
-        help="sites with a curve of their own, 0 for none (default: 5)",
+    add_count_option(
+        parser, "--top", "sites with a curve of their own, 0 for none (default: 5)", default=5
     )
     add_filter_options(parser)
     add_min_option(parser, "only sites that held at least SIZE at a snapshot, the peak or the end")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from heapglass.analysis.tree import ROOT, Direction
-from heapglass.cli.arguments import count_argument
+from heapglass.cli.arguments import add_count_option
 from heapglass.cli.output import Screen, open_screen, print_json
 from heapglass.cli.scope import open_scope
 from heapglass.cli.tree_arguments import add_tree_arguments, chosen_tree, watch_stacks
@@ -41,14 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = _DESCRIPTION
     parser.epilog = _EXAMPLES
     add_tree_arguments(parser)
-    parser.add_argument(
-        "-n",
-        "--limit",
-        type=count_argument,
-        default=0,
-        metavar="N",
-        help="only the first N lines",
-    )
+    add_count_option(parser, "--limit", "only the first N lines", default=0)
 
 
 def main(args: argparse.Namespace) -> int:

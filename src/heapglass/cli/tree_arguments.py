@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from heapglass.analysis.tree import Direction, Merge, TreeShape
 from heapglass.cli.arguments import (
     add_filter_options,
+    add_group_option,
     add_min_option,
     add_output_options,
     add_sort_option,
@@ -32,12 +33,11 @@ def add_tree_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="the other way round: from the responsible functions out to their callers",
     )
-    parser.add_argument(
-        "--group",
-        choices=[merge.value for merge in Merge],
+    add_group_option(
+        parser,
+        (merge.value for merge in Merge),
+        "what is one node: function (the default), line, file or module",
         default=Merge.FUNCTION.value,
-        metavar="BY",
-        help="what is one node: function (the default), line, file or module",
     )
     add_filter_options(parser)
     add_min_option(parser, "leave out what is below SIZE (default: a hundredth of the whole)")

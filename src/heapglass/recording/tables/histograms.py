@@ -148,12 +148,16 @@ class _Adder:
         self._counts += rows[~is_sampled].sum(axis=0)
         if is_sampled.any():
             mine = at[is_sampled]
-            weights = weigh(rows[is_sampled], mine)
-            heaviest = heaviest_samples(self._lines.where(mine), shift[mine])
-            self._estimates += weights.counts.sum(axis=0)
-            self._variances += weights.variances.sum(axis=0)
-            self._heavy += (weights.counts * heaviest[:, None]).sum(axis=0)
-            self._is_sampled = True
+            self._add_sampled(mine, weigh(rows[is_sampled], mine), shift[mine])
+
+    def _add_sampled(
+        self, at: NDArray[np.int64], weights: BucketWeights, shift: NDArray[np.int64]
+    ) -> None:
+        heaviest = heaviest_samples(self._lines.where(at), shift)
+        self._estimates += weights.counts.sum(axis=0)
+        self._variances += weights.variances.sum(axis=0)
+        self._heavy += (weights.counts * heaviest[:, None]).sum(axis=0)
+        self._is_sampled = True
 
     def heaviest(self) -> NDArray[np.float64]:
         """By bucket what the smallest block of a line stands for, on average over its blocks; of
@@ -188,19 +192,11 @@ class _Rows(_Adder):
         shape = (len(lines.site), schema.BUCKETS)
         self.weights = BucketWeights(np.zeros(shape), np.zeros(shape))
 
-    def _add_rows(
-        self,
-        at: NDArray[np.int64],
-        rows: NDArray[np.int64],
-        shift: NDArray[np.int64],
-        weigh: Weigh,
+    def _add_sampled(
+        self, at: NDArray[np.int64], weights: BucketWeights, _shift: NDArray[np.int64]
     ) -> None:
-        is_sampled = shift[at] > 0
-        if is_sampled.any():
-            mine = at[is_sampled]
-            weights = weigh(rows[is_sampled], mine)
-            self.weights.counts[mine] = weights.counts
-            self.weights.variances[mine] = weights.variances
+        self.weights.counts[at] = weights.counts
+        self.weights.variances[at] = weights.variances
 
 
 class _Others:

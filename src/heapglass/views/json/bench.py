@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
 
 from heapglass.trial.cells import CellCosts, Plan
 from heapglass.trial.figures import Comparison
 from heapglass.trial.modes import Mode
 from heapglass.trial.program import ProgramCosts
+from heapglass.views.json.documents import Document
 
 COSTS_SCHEMA = "heapglass.costs/1"
 PROGRAM_SCHEMA = "heapglass.program-costs/1"
-
-Document = dict[str, Any]
 
 
 def cell_document(costs: Sequence[CellCosts], plan: Plan, modes: Sequence[Mode]) -> Document:

@@ -9,9 +9,7 @@ from heapglass.views.json.documents import (
     Document,
     errors_document,
     frame_document,
-    losses_document,
-    process_document,
-    sampling_document,
+    heap_document,
 )
 from heapglass.views.text.estimates import whole_interval
 
@@ -19,11 +17,7 @@ from heapglass.views.text.estimates import whole_interval
 def classes_document(source: HeapSource, view: ClassView) -> Document:
     return {
         "schema": f"heapglass.{view.kind.value}s/1",
-        "process": process_document(source.process),
-        "losses": losses_document(source.losses),
-        "sampling": sampling_document(source.recorder),
-        "caveats": list(view.caveats),
-        "warnings": list(view.warnings),
+        **heap_document(source, view),
         "allocations": view.allocations,
         "live_blocks": view.blocks,
         "live_bytes": view.size_bytes,

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
 
 from heapglass.analysis.walks import WalkRates
 from heapglass.model import Finding
 from heapglass.views.doctor import DoctorView, ThreadRow, count
-from heapglass.views.json.documents import process_document, sampling_document
+from heapglass.views.json.documents import Document, process_document, sampling_document
 
 DOCTOR_SCHEMA = "heapglass.doctor/1"
 MACHINE_SCHEMA = "heapglass.machine/1"
-
-Document = dict[str, Any]
 
 
 def doctor_document(view: DoctorView) -> Document:

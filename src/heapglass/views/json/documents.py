@@ -5,10 +5,10 @@ Keys are only ever added; a change of meaning gets a new number in `schema`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 from heapglass.analysis.counters import COLUMNS, ESTIMATED, EXACT, Counters, Errors
 from heapglass.analysis.grouping import Group
@@ -105,15 +105,32 @@ def exit_code(process: Process) -> int | None:
 def _table_head(source: HeapSource, view: TableView | GroupView) -> Document:
     return {
         "schema": TABLE_SCHEMA,
+        **heap_document(source, view),
+        "sort": view.sort.value,
+        "remainder": view.remainder.value,
+        "matched": view.matched,
+        "sum": counters_document(view.sum, view.absent),
+    }
+
+
+class Said(Protocol):
+    """A view as far as every reader of numbers must know it."""
+
+    @property
+    def caveats(self) -> Sequence[str]: ...
+
+    @property
+    def warnings(self) -> Sequence[str]: ...
+
+
+def heap_document(source: HeapSource, view: Said) -> Document:
+    """What stands before the numbers of a heap, whatever the command."""
+    return {
         "process": process_document(source.process),
         "losses": losses_document(source.losses),
         "sampling": sampling_document(source.recorder),
         "caveats": list(view.caveats),
         "warnings": list(view.warnings),
-        "sort": view.sort.value,
-        "remainder": view.remainder.value,
-        "matched": view.matched,
-        "sum": counters_document(view.sum, view.absent),
     }
 
 

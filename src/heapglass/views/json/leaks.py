@@ -8,9 +8,7 @@ from heapglass.views.json.documents import (
     Document,
     errors_document,
     frame_document,
-    losses_document,
-    process_document,
-    sampling_document,
+    heap_document,
 )
 from heapglass.views.leaks import FreedAtEnd, LeakRow, LeaksView, LeftOut
 
@@ -20,11 +18,7 @@ LEAKS_SCHEMA = "heapglass.leaks/1"
 def leaks_document(source: HeapSource, view: LeaksView) -> Document:
     return {
         "schema": LEAKS_SCHEMA,
-        "process": process_document(source.process),
-        "losses": losses_document(source.losses),
-        "sampling": sampling_document(source.recorder),
-        "caveats": list(view.caveats),
-        "warnings": list(view.warnings),
+        **heap_document(source, view),
         "remainder": view.remainder.value,
         "growth_known": view.knows_growth,
         "matched": view.matched,

@@ -7,9 +7,7 @@ from heapglass.model import HeapSource
 from heapglass.views.json.documents import (
     Document,
     errors_document,
-    losses_document,
-    process_document,
-    sampling_document,
+    heap_document,
 )
 from heapglass.views.threads import ThreadRow, ThreadsView
 
@@ -19,11 +17,7 @@ THREADS_SCHEMA = "heapglass.threads/1"
 def threads_document(source: HeapSource, view: ThreadsView) -> Document:
     return {
         "schema": THREADS_SCHEMA,
-        "process": process_document(source.process),
-        "losses": losses_document(source.losses),
-        "sampling": sampling_document(source.recorder),
-        "caveats": list(view.caveats),
-        "warnings": list(view.warnings),
+        **heap_document(source, view),
         "sort": view.sort.value,
         "group": "name" if view.is_by_name else None,
         "matched": view.matched,

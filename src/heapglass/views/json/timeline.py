@@ -6,10 +6,8 @@ from heapglass.analysis.series import Series
 from heapglass.model import HeapSource
 from heapglass.views.json.documents import (
     Document,
-    losses_document,
+    heap_document,
     mark_document,
-    process_document,
-    sampling_document,
     site_document,
 )
 from heapglass.views.timeline import TimelineView
@@ -20,11 +18,7 @@ TIMELINE_SCHEMA = "heapglass.timeline/1"
 def timeline_document(source: HeapSource, view: TimelineView) -> Document:
     return {
         "schema": TIMELINE_SCHEMA,
-        "process": process_document(source.process),
-        "losses": losses_document(source.losses),
-        "sampling": sampling_document(source.recorder),
-        "caveats": list(view.caveats),
-        "warnings": list(view.warnings),
+        **heap_document(source, view),
         "curve": view.curve.value,
         "peak_time": source.totals.peak_time_ns / 1e9,
         "peak_bytes": view.peak_bytes,

@@ -10,9 +10,7 @@ from heapglass.views.json.documents import (
     Document,
     error_document,
     errors_document,
-    losses_document,
-    process_document,
-    sampling_document,
+    heap_document,
 )
 from heapglass.views.text.tree_labels import label_name
 from heapglass.views.tree import NODE_COUNTERS, TreeView, node_spreads
@@ -23,11 +21,7 @@ TREE_SCHEMA = "heapglass.tree/1"
 def tree_document(source: HeapSource, view: TreeView) -> Document:
     return {
         "schema": TREE_SCHEMA,
-        "process": process_document(source.process),
-        "losses": losses_document(source.losses),
-        "sampling": sampling_document(source.recorder),
-        "caveats": list(view.caveats),
-        "warnings": list(view.warnings),
+        **heap_document(source, view),
         "sort": view.sort.value,
         "remainder": view.remainder.value,
         "direction": view.tree.shape.direction.value,
