@@ -27,8 +27,8 @@ LARGEST_HOT_FRAME = 256
 
 # The files whose functions run on every event; the rest run once a process, thread or module.
 HOT_NAMES = (
-    "hooks slow light told careful recorder sampled sampler weight filter tally"
-    " recall locate path_index transcript walk stacks sites peak ledger shadow large table"
+    "hooks slow light told recorder sampled sampler filter tally"
+    " recall locate path_index transcript walk stacks sites peak ledger large table"
 )
 HOT_FILES = frozenset(f"{name}.c" for name in HOT_NAMES.split())
 
@@ -55,14 +55,14 @@ IMPORTS = {
     "dlsym": "once, to find the next allocator; what it allocates the arena serves",
     "dlerror": "once at start, to forget what was not found",
     "dladdr": "once at start, to learn the allocator's and the library's own file",
-    "dladdr1": "once at start, weak: where our exported symbols stand (withdraw.c)",
+    "dladdr1": "once at start, weak: where our exported symbols stand (operators.c)",
     "dl_iterate_phdr": "at start, and where _dl_find_object is missing: never in a hook else",
     "_dl_find_object": "lock-free",
     "_r_debug": "a variable of the dynamic loader",
     "gnu_get_libc_version": "a constant, to know the C library",
     "on_exit": "once, to be called when the program ends",
     "__cxa_at_quick_exit": "likewise, when it ends by quick_exit",
-    "__register_atfork": "likewise, when it forks (forking.c)",
+    "__register_atfork": "likewise, when it forks (leaving.c)",
     "__cxa_finalize": "called by the startup code of every shared object when it is unloaded",
     "__gmon_start__": "named by the startup code; nobody has it",
     "_ITM_deregisterTMCloneTable": "likewise",

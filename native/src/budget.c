@@ -7,7 +7,7 @@
 #include "thread.h"
 
 #if defined(__x86_64__)
-#include "budget_x86_64.h"
+#include "sys_x86_64.h"
 #else
 #error "heapglass: add budget_<architecture>.h for this machine"
 #endif

@@ -5,11 +5,12 @@
 #ifndef HG_CFI_H
 #define HG_CFI_H
 
-#include "cursor.h"
 #include "eh_frame.h"
 
+/* ---- cfi --------------------------------------------------------------------------------------- */
+
 #if defined(__x86_64__)
-#include "registers_x86_64.h"
+#include "walk_x86_64.h"
 #else
 #error "heapglass: add registers_<architecture>.h for this machine"
 #endif
@@ -62,5 +63,18 @@ const struct hg_row *hg_cfi_row(struct hg_cfi_machine *machine, const struct hg_
 
 /* The bytes of an expression that a row points to. */
 struct hg_cursor hg_cfi_expression(const struct hg_fde *fde, int32_t value);
+
+/* ---- expression -------------------------------------------------------------------------------- */
+
+/* DWARF expressions, as far as call-frame information uses them. Bounded in steps and in stack;
+ * memory is probed before it is read. */
+
+/* Run `code` on a stack that holds *start (NULL: on an empty one); the value left on top goes to
+ * *result. False: corrupt, unreadable memory, or a register that is not known. */
+bool hg_expression_run(struct hg_cursor code, const struct hg_registers *registers,
+                       const uintptr_t *start, uintptr_t *result);
+
+/* Whether `code` is just register `column` plus an offset (with `deref`: the word there). */
+bool hg_expression_is_register(struct hg_cursor code, uint32_t column, bool deref, int64_t *offset);
 
 #endif

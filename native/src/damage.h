@@ -12,7 +12,7 @@
 #define HG_DAMAGE_H
 
 #include "base.h"
-#include "hot.h"
+#include "front.h"
 
 /* Words of the header that no other recording has together. */
 struct hg_damage_key {

@@ -1,8 +1,7 @@
 /* Finding the FDE of an address: by binary search where the header has a table, else one by one. */
 #include "eh_frame.h"
 
-#include "cursor.h"
-#include "probe.h"
+#include "sys.h"
 
 /* .eh_frame_hdr, opened. */
 struct header {

@@ -7,9 +7,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include "allocating.h"
-#include "careful.h"
-#include "light_way.h"
+#include "light.h"
 #include "mode.h"
 #include "real.h"
 #include "release.h"

@@ -3,8 +3,7 @@
 
 #include <elf.h>
 
-#include "auxv.h"
-#include "cursor.h"
+#include "eh_frame.h"
 #include "sys.h"
 
 #define MAX_HEADERS 512u

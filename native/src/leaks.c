@@ -1,15 +1,15 @@
 #include "leaks.h"
 
 #include "damage.h"
-#include "frame_text.h"
-#include "losses.h"
+#include "functions.h"
 #include "options.h"
 #include "recording.h"
-#include "say.h"
+#include "sink.h"
 #include "site_sums.h"
 #include "sources.h"
+#include "statistics.h"
 #include "sys.h"
-#include "text_file.h"
+#include "text.h"
 
 #define MOST_SOURCES 100u /* are shown; of the others only the sum */
 #define AT_ONCE 4096u

@@ -9,32 +9,32 @@
 #include "clock.h"
 #include "damage.h"
 #include "functions.h"
+#include "interface.h"
 #include "leaks.h"
 #include "ledger.h"
 #include "log.h"
-#include "marks.h"
 #include "mode.h"
 #include "modules.h"
 #include "naming.h"
 #include "options.h"
-#include "outputs.h"
 #include "peak.h"
 #include "pmem.h"
-#include "preload.h"
 #include "real.h"
 #include "recording.h"
-#include "residency.h"
-#include "say.h"
+#include "report.h"
+#include "service.h"
 #include "sites.h"
 #include "snapshots.h"
+#include "socket.h"
 #include "stacks.h"
 #include "statistics.h"
 #include "sys.h"
+#include "tally.h"
 #include "text.h"
-#include "title.h"
+#include "timeline.h"
 #include "trace.h"
-#include "usable.h"
-#include "visible.h"
+
+/* ---- lifecycle --------------------------------------------------------------------------------- */
 
 #define SIGNAL_FRAME_LEAST 512u  /* bytes; really a thousand and more */
 #define SHIFT_WITHOUT_BUDGET 19u /* one block in 512 KiB */
@@ -502,4 +502,28 @@ __attribute__((constructor)) static void construct(int count, char **arguments, 
     if (__cxa_at_quick_exit) __cxa_at_quick_exit(leave_quickly, NULL);
     const char *follow = hg_options_env("HEAPGLASS_FOLLOW");
     if (follow && follow[0] == '0' && !follow[1]) hg_preload_hide();
+}
+
+/* ---- outputs ----------------------------------------------------------------------------------- */
+
+/* Those that need the thread. */
+static struct hg_job *const g_jobs[] = {&g_log_job, &g_report_job, &g_socket_job, NULL};
+
+void hg_outputs_start(void) { hg_service_start(g_jobs); }
+
+void hg_outputs_finish(void) {
+    hg_report_finish();
+    hg_socket_finish();
+}
+
+void hg_outputs_return(void) { hg_socket_return(); }
+
+bool hg_outputs_pause(void) {
+    hg_socket_await();
+    return hg_service_pause();
+}
+
+void hg_outputs_resume(void) {
+    if (hg_service_resume()) return;
+    HG_SAY("the kernel refuses a thread after unshare or setns; socket and reports end here");
 }

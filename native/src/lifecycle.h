@@ -13,6 +13,8 @@
 #include "thread.h"
 #include "walk.h"
 
+/* ---- lifecycle --------------------------------------------------------------------------------- */
+
 /* A hook, whose frame this is, was entered by a thread that is not READY. Returns the thread, IN_ALLOCATOR, when the
  * event can be recorded; NULL when it must only be passed through. `allocates`: the event may
  * start a recording. */
@@ -42,5 +44,24 @@ void hg_lifecycle_aborting(void);
 
 /* What a forked child must find zeroed, whatever else it is left. */
 const void *hg_lifecycle_gate(void);
+
+/* ---- outputs ----------------------------------------------------------------------------------- */
+
+/* The outputs beside the recording: which there are, and what they do when the process starts to be
+ * recorded, ends, or becomes another program. Each reads its own options, and does nothing unless
+ * asked for. */
+
+/* A recording has started. */
+void hg_outputs_start(void);
+
+/* The process ends, or becomes another program: what is under way shall come to its end. */
+void hg_outputs_finish(void);
+/* It did not become another program. */
+void hg_outputs_return(void);
+
+/* Around a call that the kernel grants to processes of one thread alone: whether there was a thread of ours, that ends
+ * before; then it begins again. */
+bool hg_outputs_pause(void);
+void hg_outputs_resume(void);
 
 #endif

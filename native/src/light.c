@@ -1,9 +1,8 @@
 #include "light.h"
 
-#include "allocating.h"
-#include "light_way.h"
 #include "mode.h"
 #include "modules.h"
+#include "release.h"
 
 /* ---- what allocates ---------------------------------------------------------------------------------- */
 

@@ -9,9 +9,18 @@
 #ifndef HG_LOG_H
 #define HG_LOG_H
 
-#include "event.h"
 #include "log_writer.h"
 #include "service.h"
+#include "trace.h"
+
+/* ---- log notes --------------------------------------------------------------------------------- */
+
+/* What the log says to people when it ends: the totals, and which stacks the blocks that are left came
+ * from. NOTE lines, which readers skip. */
+
+void hg_log_notes_write(struct hg_log_writing *writing);
+
+/* ---- log --------------------------------------------------------------------------------------- */
 
 /* A recording starts: begin the log if it is asked for. */
 void hg_log_start(void);

@@ -3,7 +3,7 @@
 #include "budget.h"
 #include "clock.h"
 #include "filter.h"
-#include "hot.h"
+#include "front.h"
 #include "options.h"
 #include "real.h"
 #include "sampler.h"

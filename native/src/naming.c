@@ -4,7 +4,6 @@
 #include <fcntl.h>
 
 #include "options.h"
-#include "say.h"
 #include "sys.h"
 #include "text.h"
 

@@ -1,6 +1,5 @@
 #include "options.h"
 
-#include "say.h"
 #include "sys.h"
 #include "text.h"
 

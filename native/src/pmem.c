@@ -2,11 +2,11 @@
 
 #include "mode.h"
 #include "options.h"
+#include "sink.h"
 #include "site_sums.h"
 #include "sources.h"
 #include "stacks.h"
 #include "sys.h"
-#include "text_file.h"
 
 #define SITES_PER_CHUNK 4096u
 #define MAX_CHUNKS (HG_MAX_SITES / SITES_PER_CHUNK)

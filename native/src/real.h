@@ -8,6 +8,15 @@
 #include "base.h"
 #include "sys_x86_64.h"
 
+/* ---- preload ----------------------------------------------------------------------------------- */
+
+/* LD_PRELOAD as the program's children will see it. */
+
+/* Take this library out of LD_PRELOAD in the program's environment: children are not recorded. */
+void hg_preload_hide(void);
+
+/* ---- real -------------------------------------------------------------------------------------- */
+
 /* What events call most is on one cache line. */
 struct hg_real {
     void *(*malloc)(size_t);

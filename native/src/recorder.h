@@ -9,10 +9,10 @@
 #include "base.h"
 #include "ledger.h"
 #include "lifecycle.h"
+#include "peak.h"
 #include "real.h"
+#include "tally.h"
 #include "thread.h"
-#include "usable.h"
-#include "visible.h"
 #include "walk.h"
 
 /* Whether an event can begin at once; if not, it takes hg_lifecycle_enter_slow(). */

@@ -8,7 +8,7 @@
 #define HG_RECORDING_H
 
 #include "base.h"
-#include "hot.h"
+#include "front.h"
 
 enum hg_create { HG_CREATED, HG_CREATE_EXISTS, HG_CREATE_FAILED };
 

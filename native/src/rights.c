@@ -4,7 +4,6 @@
 #include <fcntl.h>
 
 #include "sys.h"
-#include "sys_thread.h"
 #include "text.h"
 
 #define MAX_GROUPS 256u

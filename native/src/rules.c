@@ -1,8 +1,7 @@
 /* The tables of unwind rules, and the parse behind them. */
 #include "rules.h"
 
-#include "auxv.h"
-#include "hot.h"
+#include "front.h"
 #include "modules.h"
 #include "sys.h"
 

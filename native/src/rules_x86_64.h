@@ -2,9 +2,9 @@
 #ifndef HG_RULES_X86_64_H
 #define HG_RULES_X86_64_H
 
-#include "expression.h"
-#include "probe.h"
+#include "cfi.h"
 #include "rules.h"
+#include "sys.h"
 
 #define HG_RULE_BP_REACH 64
 #define HG_RULE_OFFSET_LIMIT (1 << (HG_RULE_OFFSET_BITS - 1))

@@ -8,9 +8,7 @@
 #include "clock.h"
 #include "damage.h"
 #include "rights.h"
-#include "say.h"
 #include "sys.h"
-#include "sys_thread.h"
 #include "text.h"
 #include "thread.h"
 

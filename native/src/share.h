@@ -5,8 +5,8 @@
 #define HG_SHARE_H
 
 #include "ledger.h"
+#include "sampler.h"
 #include "thread.h"
-#include "weight.h"
 
 struct hg_share {
     uint32_t site;

@@ -1,6 +1,5 @@
 #include "slow.h"
 
-#include "allocating.h"
 #include "budget.h"
 #include "mode.h"
 #include "modules.h"

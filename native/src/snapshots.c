@@ -1,19 +1,16 @@
 #include "snapshots.h"
 
-#include "arena.h"
 #include "clock.h"
 #include "mode.h"
 #include "options.h"
 #include "peak.h"
 #include "pmem.h"
 #include "recording.h"
-#include "residency.h"
 #include "site_sums.h"
 #include "sys.h"
+#include "table.h"
+#include "tally.h"
 #include "timeline.h"
-#include "title.h"
-#include "varint.h"
-#include "visible.h"
 
 #define ARENA_BYTES (UINT64_C(8) << 20)
 #define FINENESS 256u /* of thinning, at first */

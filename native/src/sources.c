@@ -1,6 +1,5 @@
 #include "sources.h"
 
-#include "frame_text.h"
 #include "functions.h"
 #include "recording.h"
 #include "site_sums.h"

@@ -2,8 +2,8 @@
 #ifndef HG_SOURCES_H
 #define HG_SOURCES_H
 
-#include "estimate.h"
-#include "printing.h"
+#include "site_sums.h"
+#include "text.h"
 
 /* A number that is the same from run to run of the same binaries: see docs/pmem-format.md. */
 uint64_t hg_sources_hash(uint32_t site);

@@ -1,16 +1,25 @@
-/* The kernel's door; with the other sys_*.c the only files of the core that make system calls. */
+#define _GNU_SOURCE
 #include "sys.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 #include <time.h>
+
+/* ---- sys --------------------------------------------------------------------------------------- */
+
+/* The kernel's door; with the other sys_*.c the only files of the core that make system calls. */
 
 #if defined(__x86_64__)
 #include "sandbox.h"
@@ -442,3 +451,215 @@ bool hg_sys_on_signal_stack(uintptr_t *start, uintptr_t *size) {
     *size = now.ss_size;
     return true;
 }
+
+/* ---- sys descriptor ---------------------------------------------------------------------------- */
+
+#if defined(__x86_64__)
+#else
+#error "heapglass: add sys_<architecture>.h for this machine"
+#endif
+
+int hg_sys_descriptor_flags(int fd) { return (int)hg_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0); }
+
+int hg_sys_duplicate(int fd, uint32_t least) {
+    return (int)hg_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, (long)least, 0, 0, 0);
+}
+
+void hg_sys_widen_pipe(int fd, uint32_t bytes) {
+    long now = hg_syscall(SYS_fcntl, fd, F_GETPIPE_SZ, 0, 0, 0, 0);
+    if (now > 0 && now < (long)bytes) hg_syscall(SYS_fcntl, fd, F_SETPIPE_SZ, bytes, 0, 0, 0);
+}
+
+/* Each write begins a page unless it fits behind the last one: any two pages that follow each other hold
+ * more than one page's bytes, but for the first, which may be read in part. */
+bool hg_sys_pipe_is_half_free(int fd) {
+    const long page = 4096, spare = 3 * page;
+    int queued = 0;
+    long size = hg_syscall(SYS_fcntl, fd, F_GETPIPE_SZ, 0, 0, 0, 0);
+    long result = hg_syscall(SYS_ioctl, fd, FIONREAD, (long)&queued, 0, 0, 0);
+    if (size <= 0 || result < 0) return true;
+    return queued <= (size / 2 > spare ? size / 2 - spare : 0);
+}
+
+bool hg_sys_is_terminal(int fd) {
+    char settings[64]; /* the kernel's struct termios is smaller, libc's is another */
+    return hg_syscall(SYS_ioctl, fd, TCGETS, (long)settings, 0, 0, 0) >= 0;
+}
+
+long hg_sys_write_quietly(int fd, const char *text, size_t size) {
+    bool is_pipe_pending = hg_sys_is_pending(SIGPIPE);
+    bool is_size_pending = hg_sys_is_pending(SIGXFSZ);
+    long result = hg_sys_write(fd, text, size);
+    if (result == -EPIPE && !is_pipe_pending) hg_sys_take_signal(SIGPIPE);
+    if (result == -EFBIG && !is_size_pending) hg_sys_take_signal(SIGXFSZ);
+    return result;
+}
+
+/* ---- sys thread -------------------------------------------------------------------------------- */
+
+/* Older headers lack these; the numbers are the same on every architecture. */
+#define PIDFD_OPEN 434
+#define CLOSE_RANGE 436
+#define PIDFD_GETFD 438
+#define PIDFD_OF_THREAD O_EXCL /* PIDFD_THREAD, since 6.9 */
+#define MOST_DESCRIPTORS 65536u
+
+uint64_t hg_sys_block_all_signals(void) {
+    uint64_t mask = ~UINT64_C(0), before = 0;
+    CALL4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, &before, sizeof mask);
+    return before;
+}
+
+int hg_sys_open_in(int directory, const char *path, int flags) {
+    return (int)CALL4(SYS_openat, directory, path, flags, 0);
+}
+
+long hg_sys_list(int directory, void *buffer, size_t size) {
+    return CALL3(SYS_getdents64, directory, buffer, size);
+}
+
+void hg_sys_guard(void *memory, size_t size) { CALL3(SYS_mprotect, memory, size, PROT_NONE); }
+
+void hg_sys_set_thread_name(const char *name) { CALL2(SYS_prctl, PR_SET_NAME, name); }
+
+void hg_sys_close_all(void) {
+    if (CALL3(CLOSE_RANGE, 0, ~0u, 0) >= 0) return;
+    uint64_t limit = hg_sys_limit(RLIMIT_NOFILE);
+    for (uint32_t fd = 0; fd < limit && fd < MOST_DESCRIPTORS; fd++) hg_sys_close((int)fd);
+}
+
+int hg_sys_open_thread(uint32_t pid, uint32_t tid) {
+    return (int)CALL2(PIDFD_OPEN, tid, tid == pid ? 0 : PIDFD_OF_THREAD);
+}
+
+int hg_sys_borrow(int thread, int fd) { return (int)CALL3(PIDFD_GETFD, thread, fd, 0); }
+
+int hg_sys_signal_descriptor(int signal) {
+    uint64_t mask = UINT64_C(1) << (signal - 1);
+    return (int)CALL4(SYS_signalfd4, -1, &mask, sizeof mask, O_CLOEXEC | O_NONBLOCK);
+}
+
+void hg_sys_send_signal(uint32_t pid, uint32_t tid, int signal) {
+    CALL3(SYS_tgkill, pid, tid, signal);
+}
+
+/* A thread loses its number first, then stops to be counted, both under the lock of the kernel's list of tasks. Who
+ * looks for children takes that lock, too; none is taken away. */
+void hg_sys_await_bookkeeping(void) {
+    hg_syscall(SYS_waitid, P_ALL, 0, 0, WEXITED | WNOHANG | WNOWAIT, 0, 0);
+}
+
+static struct timespec time_of(uint64_t ns) {
+    return (struct timespec){(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+}
+
+int hg_sys_poll(struct pollfd *polled, uint32_t count, uint64_t timeout_ns) {
+    struct timespec timeout = time_of(timeout_ns);
+    return (int)CALL4(SYS_ppoll, polled, count, &timeout, NULL);
+}
+
+void hg_sys_sleep(uint64_t ns) {
+    struct timespec time = time_of(ns);
+    CALL2(SYS_nanosleep, &time, NULL);
+}
+
+void hg_sys_ids(uint32_t users[3], uint32_t groups[3]) {
+    CALL3(SYS_getresuid, &users[0], &users[1], &users[2]);
+    CALL3(SYS_getresgid, &groups[0], &groups[1], &groups[2]);
+}
+
+int hg_sys_set_users(const uint32_t users[4]) {
+    int error = (int)CALL3(SYS_setresuid, users[0], users[1], users[2]);
+    CALL1(SYS_setfsuid, users[3]);
+    return error;
+}
+
+int hg_sys_set_groups(const uint32_t groups[4], const uint32_t *others, uint32_t count) {
+    int error = (int)CALL2(SYS_setgroups, count, others);
+    if (error >= 0) error = (int)CALL3(SYS_setresgid, groups[0], groups[1], groups[2]);
+    CALL1(SYS_setfsgid, groups[3]);
+    return error;
+}
+
+int hg_sys_capabilities(struct __user_cap_header_struct *header,
+                        struct __user_cap_data_struct data[2]) {
+    return (int)CALL2(SYS_capget, header, data);
+}
+
+int hg_sys_set_capabilities(struct __user_cap_header_struct *header,
+                            const struct __user_cap_data_struct data[2]) {
+    return (int)CALL2(SYS_capset, header, data);
+}
+
+/* ---- sys socket -------------------------------------------------------------------------------- */
+
+int hg_sys_socket(void) {
+    return (int)CALL3(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}
+
+static bool name(struct sockaddr_un *address, const char *path) {
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    size_t length = 0;
+    for (; path[length] && length < sizeof address->sun_path; length++) {
+        address->sun_path[length] = path[length];
+    }
+    return length && length < sizeof address->sun_path;
+}
+
+int hg_sys_bind(int fd, const char *path) {
+    struct sockaddr_un address;
+    if (!name(&address, path)) return -36; /* ENAMETOOLONG */
+    /* The file gets the socket's own mode, less the umask: so it is set before there is a file. */
+    int error = (int)CALL2(SYS_fchmod, fd, 0600);
+    return error < 0 ? error : (int)CALL3(SYS_bind, fd, &address, sizeof address);
+}
+
+int hg_sys_connect(int fd, const char *path) {
+    struct sockaddr_un address;
+    if (!name(&address, path)) return -36;
+    return (int)CALL3(SYS_connect, fd, &address, sizeof address);
+}
+
+int hg_sys_listen(int fd, int backlog) { return (int)CALL2(SYS_listen, fd, backlog); }
+
+int hg_sys_accept(int fd) {
+    return (int)CALL4(SYS_accept4, fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+int hg_sys_peer_user(int fd, uint32_t *user) {
+    struct ucred peer = {0};
+    uint32_t size = sizeof peer;
+    int error =
+        (int)hg_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (long)&peer, (long)&size, 0);
+    *user = peer.uid;
+    return error;
+}
+
+long hg_sys_send(int fd, const void *bytes, size_t length) {
+    return hg_syscall(SYS_sendto, fd, (long)bytes, (long)length, MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
+}
+
+long hg_sys_receive(int fd, void *buffer, size_t size) {
+    return hg_syscall(SYS_recvfrom, fd, (long)buffer, (long)size, MSG_DONTWAIT, 0, 0);
+}
+
+void hg_sys_shut(int fd) { CALL2(SYS_shutdown, fd, SHUT_RDWR); }
+
+int hg_sys_stat_link(const char *path, struct stat *out) {
+    return (int)CALL4(SYS_newfstatat, AT_FDCWD, path, out, AT_SYMLINK_NOFOLLOW);
+}
+
+void *hg_sys_map_scratch(size_t size) {
+    long p = hg_syscall(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (is_error(p)) return NULL;
+    CALL3(SYS_madvise, p, size, MADV_DONTFORK);
+    return (void *)p;
+}
+
+void *hg_sys_grow_scratch(void *memory, size_t size, size_t larger) {
+    long p = CALL4(SYS_mremap, memory, size, larger, MREMAP_MAYMOVE);
+    return is_error(p) ? NULL : (void *)p;
+}
+
+void hg_sys_unmap_scratch(void *memory, size_t size) { CALL2(SYS_munmap, memory, size); }

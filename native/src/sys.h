@@ -3,9 +3,15 @@
 #ifndef HG_SYS_H
 #define HG_SYS_H
 
+#include <errno.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 
 #include "base.h"
+
+/* ---- sys --------------------------------------------------------------------------------------- */
 
 /* Private zeroed memory that a forked child does not inherit; NULL when refused. Counted. */
 void *hg_sys_map_private(size_t size);
@@ -26,7 +32,7 @@ bool hg_sys_let_write(uintptr_t start, size_t size, bool is_let);
 /* Bytes really in memory of what the two above gave since hg_sys_start_maps(). A walk over page
  * tables: not for the hot path. */
 uint64_t hg_sys_private_bytes(void);
-/* The most that was ever resident, as the kernel tells it: see residency.h. 0: it does not. */
+/* The most that was ever resident, as the kernel tells it: see timeline.h. 0: it does not. */
 uint64_t hg_sys_greatest_rss(void);
 /* Forget what was mapped for another recording, and make room for a new one. */
 void hg_sys_start_maps(void);
@@ -120,5 +126,122 @@ bool hg_sys_range_readable(uintptr_t address, size_t size);
 
 /* Whether the calling thread is on its alternate signal stack, and where that is. */
 bool hg_sys_on_signal_stack(uintptr_t *start, uintptr_t *size);
+
+/* ---- sys descriptor ---------------------------------------------------------------------------- */
+
+/* What outputs ask of the kernel about descriptors, in the manner of sys.h. */
+
+/* As fcntl(F_GETFL) has them. */
+int hg_sys_descriptor_flags(int fd);
+/* The same open file under the lowest free number from `least` on, closed by exec. */
+int hg_sys_duplicate(int fd, uint32_t least);
+/* Let a pipe hold so many bytes before its writers must wait; a wish. */
+void hg_sys_widen_pipe(int fd, uint32_t bytes);
+/* Whether surely about half of a pipe's pages are free, whatever lies in the others. */
+bool hg_sys_pipe_is_half_free(int fd);
+bool hg_sys_is_terminal(int fd);
+/* A write that raises no signal, to a pipe nobody reads or beyond the limit of a file's size; signals
+ * must be held back. */
+long hg_sys_write_quietly(int fd, const char *text, size_t size);
+
+/* ---- sys thread -------------------------------------------------------------------------------- */
+
+/* What the service thread asks of the kernel, in the manner of sys.h. */
+
+/* Hold all signals back, also those that faults raise; returns what to restore. */
+uint64_t hg_sys_block_all_signals(void);
+/* Let nothing be read or written there. */
+void hg_sys_guard(void *memory, size_t size);
+void hg_sys_set_thread_name(const char *name);
+/* Close every descriptor of this thread's table. */
+void hg_sys_close_all(void);
+/* A descriptor of a thread, and, through it, one of its descriptors as one of our own. Of threads other than the
+ * main one not before Linux 6.9. */
+int hg_sys_open_thread(uint32_t pid, uint32_t tid);
+int hg_sys_borrow(int thread, int fd);
+
+int hg_sys_open_in(int directory, const char *path, int flags);
+/* Names in a directory, one behind the other, into an aligned buffer; the bytes used, 0 at the end. */
+struct hg_listed {
+    uint64_t inode, offset;
+    uint16_t size; /* of this one */
+    uint8_t type;
+    char name[];
+};
+long hg_sys_list(int directory, void *buffer, size_t size);
+
+/* A descriptor that can be read while the calling thread holds back such a signal that was sent to it. */
+int hg_sys_signal_descriptor(int signal);
+void hg_sys_send_signal(uint32_t pid, uint32_t tid, int signal);
+/* After a thread has ended, until the kernel has done what it does about that. */
+void hg_sys_await_bookkeeping(void);
+
+int hg_sys_poll(struct pollfd *polled, uint32_t count, uint64_t timeout_ns);
+void hg_sys_sleep(uint64_t ns);
+
+/* Users and groups of the calling thread: real, effective, saved, and of the file system. */
+void hg_sys_ids(uint32_t users[3], uint32_t groups[3]);
+int hg_sys_set_users(const uint32_t users[4]);
+int hg_sys_set_groups(const uint32_t groups[4], const uint32_t *others, uint32_t count);
+int hg_sys_capabilities(struct __user_cap_header_struct *header,
+                        struct __user_cap_data_struct data[2]);
+int hg_sys_set_capabilities(struct __user_cap_header_struct *header,
+                            const struct __user_cap_data_struct data[2]);
+
+/* ---- sys socket -------------------------------------------------------------------------------- */
+
+/* What the socket asks of the kernel, in the manner of sys.h. Sockets are local streams that never
+ * make their thread wait. */
+
+int hg_sys_socket(void);
+/* Make the socket's file: readable and writable by its owner, at no moment by others. */
+int hg_sys_bind(int fd, const char *path);
+int hg_sys_connect(int fd, const char *path);
+int hg_sys_listen(int fd, int backlog);
+int hg_sys_accept(int fd);
+/* The user who connected. */
+int hg_sys_peer_user(int fd, uint32_t *user);
+/* What it takes at once; no signal. */
+long hg_sys_send(int fd, const void *bytes, size_t length);
+long hg_sys_receive(int fd, void *buffer, size_t size);
+/* Both ways: what the other side sends from now on is refused. */
+void hg_sys_shut(int fd);
+
+/* Of the file itself, also if it is a symbolic link. */
+int hg_sys_stat_link(const char *path, struct stat *out);
+
+/* Memory for a moment, not inherited over fork and not counted as the recording's; NULL when
+ * refused. */
+void *hg_sys_map_scratch(size_t size);
+void *hg_sys_grow_scratch(void *memory, size_t size, size_t larger);
+void hg_sys_unmap_scratch(void *memory, size_t size);
+
+/* ---- probe ------------------------------------------------------------------------------------- */
+
+/* Reading a word at an address that may be anything. */
+
+/* The 8 bytes at `at`, if they can be read. The kernel's word counts, not a sanitizer's: what
+ * unwind information points to need not be an object of ours. */
+static __attribute__((noinline, no_sanitize_address, unused)) bool hg_probe_word(uintptr_t at,
+                                                                                 uintptr_t *value) {
+    struct unaligned {
+        uintptr_t word;
+    } __attribute__((packed, may_alias));
+    if (!hg_sys_readable(at)) return false;
+    *value = ((const struct unaligned *)at)->word;
+    return true;
+}
+
+/* ---- auxv -------------------------------------------------------------------------------------- */
+
+/* What the kernel told the program when it started it. */
+
+/* The entry of this type, 0 when there is none. Keeps errno, which getauxval sets then. */
+static inline uintptr_t hg_auxv(unsigned long type) {
+    int saved = errno;
+    uintptr_t value = getauxval(type);
+    errno = saved;
+    return value;
+}
 
 #endif

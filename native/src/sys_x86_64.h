@@ -4,6 +4,8 @@
 
 #include "base.h"
 
+/* ---- sys x86 64 -------------------------------------------------------------------------------- */
+
 HG_INLINE long hg_syscall_now(long number, long a, long b, long c, long d, long e, long f) {
     long result;
     register long r10 __asm__("r10") = d;
@@ -29,5 +31,12 @@ HG_INLINE uint64_t hg_thread_word(uintptr_t distance) {
     __asm__ volatile("movq %%fs:(%1), %0" : "=r"(word) : "r"(distance) : "memory");
     return word;
 }
+
+/* ---- budget x86 64 ----------------------------------------------------------------------------- */
+
+/* The counter that costs are measured with. Modern processors step it at a constant rate, the same
+ * on all cores; where it is not so, a measurement is off, and nothing worse. */
+
+HG_INLINE uint64_t hg_counter(void) { return __builtin_ia32_rdtsc(); }
 
 #endif

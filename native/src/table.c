@@ -1,8 +1,9 @@
 #include "table.h"
 
-#include "group.h"
 #include "recording.h"
 #include "sys.h"
+
+/* ---- table ------------------------------------------------------------------------------------- */
 
 _Static_assert(HG_STEP / HG_PAGE == 16, "a bit per page must fit below a step's address");
 
@@ -82,4 +83,92 @@ void *hg_table_slot(struct hg_table *table, uint32_t index) {
         __atomic_fetch_or(&table->extents[number], bits, __ATOMIC_ACQ_REL);
     }
     return base + offset;
+}
+
+/* ---- group ------------------------------------------------------------------------------------- */
+
+/* A piece of the current group; the last one ends it. */
+static void *take_piece(struct hg_group *group, size_t bytes) {
+    uintptr_t rest = hg_load_acquire(&group->rest), next;
+    do {
+        if (!rest) return NULL;
+        next = (rest & (HG_HUGE - 1)) + 1 < HG_HUGE / bytes ? rest + 1 : 0;
+    } while (!hg_swap(&group->rest, &rest, next));
+    return (uint8_t *)(rest & ~(HG_HUGE - 1)) + (rest & (HG_HUGE - 1)) * bytes;
+}
+
+/* When two threads do so at once, one of the two groups is lost. So it would be if a handler jumped out,
+ * and a timer that leaves no time for this might have it jump each time. */
+static void begin(struct hg_group *group) {
+    uint64_t signals = hg_sys_block_signals();
+    uintptr_t none = 0, made = (uintptr_t)hg_recording_take_huge();
+    if (made) hg_swap(&group->rest, &none, made);
+    else hg_store(&group->is_over, true);
+    hg_sys_restore_signals(signals);
+}
+
+void *hg_group_piece(struct hg_group *group, size_t bytes) {
+    void *piece = take_piece(group, bytes);
+    if (piece || hg_load(&group->is_over)) return piece;
+    begin(group);
+    return take_piece(group, bytes);
+}
+
+/* ---- arena ------------------------------------------------------------------------------------- */
+
+bool hg_arena_start(struct hg_arena_pair *pair, enum hg_kind kind, uint64_t bytes, uint32_t *said) {
+    /* A small file keeps a short history rather than none. */
+    uint64_t most = g_header->capacity / 16 & ~(uint64_t)(HG_STEP - 1);
+    if (bytes > most) bytes = most > HG_STEP ? most : HG_STEP;
+    *pair = (struct hg_arena_pair){.said = said, .capacity = bytes - sizeof(struct hg_arena)};
+    for (uint32_t i = 0; i < 2; i++) {
+        struct hg_arena *arena = hg_recording_extent(kind, 0, i, bytes);
+        pair->arenas[i] = arena;
+        /* The spare one is reserved when it is first needed. */
+        if (!arena || (i == 0 && !hg_recording_reserve(arena, HG_PAGE))) return false;
+        if (i > 0) continue;
+        pair->reserved[i] = HG_PAGE - sizeof *arena;
+        arena->capacity = pair->capacity;
+    }
+    return true;
+}
+
+bool hg_arena_reach(struct hg_arena_pair *pair, uint32_t which, uint64_t end) {
+    if (end > pair->capacity) return false;
+    while (pair->reserved[which] < end) {
+        uint64_t step = pair->capacity - pair->reserved[which];
+        if (step > HG_STEP) step = HG_STEP;
+        if (!hg_recording_reserve(hg_arena_bytes(pair, which) + pair->reserved[which], step))
+            return false;
+        pair->reserved[which] += step;
+    }
+    return true;
+}
+
+bool hg_arena_spare(struct hg_arena_pair *pair) {
+    uint32_t which = 1 - pair->active;
+    struct hg_arena *spare = pair->arenas[which];
+    if (!pair->reserved[which]) {
+        if (!hg_recording_reserve(spare, HG_PAGE)) return false;
+        pair->reserved[which] = HG_PAGE - sizeof *spare;
+    }
+    spare->capacity = pair->capacity;
+    spare->generation = ++pair->generation;
+    pair->used[which] = pair->count[which] = 0;
+    hg_store(&spare->count, 0);
+    hg_store_release(&spare->used, 0);
+    return true;
+}
+
+void hg_arena_flip(struct hg_arena_pair *pair) {
+    pair->active = 1 - pair->active;
+    hg_store_release(pair->said, pair->active);
+}
+
+void hg_arena_publish(struct hg_arena_pair *pair, uint32_t which, uint64_t entries, uint64_t size) {
+    struct hg_arena *arena = pair->arenas[which];
+    pair->count[which] += entries;
+    pair->used[which] += size;
+    hg_store(&arena->count, pair->count[which]);
+    hg_store_release(&arena->used, pair->used[which]);
 }

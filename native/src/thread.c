@@ -8,7 +8,6 @@
 #include "share.h"
 #include "sites.h"
 #include "sys.h"
-#include "usable.h"
 
 #define MAX_THREADS (1u << 20)
 #define SLOTS_TO_ASK 8u /* per new thread, how many old ones are asked whether they live */

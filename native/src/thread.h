@@ -53,7 +53,7 @@ struct hg_thread {
     uint32_t shard_number;
     uint32_t tid;
     uint64_t next_tick;    /* ns since start: look at the timeline then */
-    int64_t usable_shared; /* usable.c: bytes in use that the shared total knows of */
+    int64_t usable_shared; /* peak.c: bytes in use that the shared total knows of */
     uint64_t shared_since; /* peak.c: when this thread began to count its shared events */
     uint32_t shared_events;
     struct hg_ledger_views views;

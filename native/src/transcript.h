@@ -14,6 +14,8 @@
 #include "recall.h"
 #include "walk.h"
 
+/* ---- transcript -------------------------------------------------------------------------------- */
+
 /* A frame: its caller returns to `pc` with the stack pointer at `sp` and rbp being `bp`; the word
  * below sp holds pc. */
 struct hg_met {
@@ -68,5 +70,17 @@ HG_INLINE uint64_t hg_transcript_shape(const struct hg_transcript *transcript) {
 /* Remember the transcript's walk, which is that of `site`, unless it has too many words. */
 void hg_transcript_teach(const struct hg_transcript *transcript, struct hg_recall *recall,
                          uint32_t site);
+
+/* ---- bedrock ----------------------------------------------------------------------------------- */
+
+/* The outermost frames of a thread's own stack, which stay as they are for as long as what they called does.
+ *
+ * main is called once, from a place in the C library, and so is a thread's function. While either of them is
+ * active, nothing outside of it can change. Whoever recognises that frame by its words needs no look at
+ * those beyond: of a stack of eight frames these are three. */
+
+/* How many of the last walk's outermost frames can be taken for granted, if the next one inside, and
+ * where it is, is known; 0 where nothing is known of how the stack began, or nothing is inside. */
+uint32_t hg_bedrock_frames(const struct hg_transcript *transcript);
 
 #endif

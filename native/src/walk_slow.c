@@ -3,11 +3,11 @@
  * Needed where a frame hangs on a register other than rsp and rbp: code interrupted in a prologue,
  * the loader's lazy binding, a PLT. What those registers hold at the hook is found by starting here
  * and unwinding our own frames first. */
-#include "expression.h"
+#include "cfi.h"
 #include "modules.h"
-#include "probe.h"
 #include "rules.h"
-#include "walk_state.h"
+#include "sys.h"
+#include "walk.h"
 
 #define MAX_OWN_FRAMES 64u
 

@@ -5,7 +5,7 @@
 #ifndef HG_WATCHED_H
 #define HG_WATCHED_H
 
-#include "event.h"
+#include "trace.h"
 
 void *hg_watched_malloc(size_t size);
 void *hg_watched_calloc(size_t count, size_t size);

@@ -14,8 +14,7 @@ work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 failed=0
 
-sources="src/sys.c src/sandbox.c src/hot.c src/cfi.c src/eh_frame.c src/expression.c src/image.c src/module_record.c
-    src/modules.c src/rules.c src/bounds.c src/walk.c src/walk_slow.c"
+sources="src/sys.c src/sandbox.c src/front.c src/cfi.c src/eh_frame.c src/image.c src/modules.c src/rules.c src/walk.c src/walk_slow.c"
 flags="-std=gnu11 -g -Wall -Wextra -Iinclude -Isrc"
 
 # compile FLAG...: $objects is the folder of the sources' objects with these flags, made once

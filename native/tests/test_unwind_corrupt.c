@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "expression.h"
+#include "cfi.h"
 #include "rules.h"
 #include "rules_x86_64.h"
 

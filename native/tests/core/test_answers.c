@@ -7,7 +7,6 @@
 
 #include "fixture.h"
 #include "functions.h"
-#include "live_table.h"
 #include "recording.h"
 #include "sites.h"
 #include "stacks.h"

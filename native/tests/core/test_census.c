@@ -1,15 +1,15 @@
 /* Live blocks by size and by age: every class from both of its ends, and random ledgers counted by
  * another rule. */
-#include "census.h"
 #include "mode.h"
+#include "report.h"
 
 #include "clock.h"
 #include "fixture.h"
 #include "ledger.h"
 #include "recording.h"
+#include "sampler.h"
 #include "stacks.h"
 #include "test.h"
-#include "weight.h"
 
 #define SECOND UINT64_C(1000000000)
 #define TICK_NS (UINT64_C(1) << HG_TICK_SHIFT)

@@ -1,5 +1,5 @@
 /* Standard errors: against floating point, and of sites that several threads count at. */
-#include "estimate.h"
+#include "site_sums.h"
 
 #include <string.h>
 

@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "elf_symbols.h"
 #include "fixture.h"
 #include "recording.h"
 #include "test.h"

@@ -23,9 +23,9 @@
 #include "real.h"
 #include "recorder.h"
 #include "recording.h"
-#include "say.h"
 #include "scripted_walk.h"
 #include "test.h"
+#include "text.h"
 
 /* ---- what a hook does ----------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* The live table: largest first, a stack once however it was recorded, from zero after a reset. */
-#include "live_table.h"
+#include "answers.h"
 #include "mode.h"
 
 #include "fixture.h"

@@ -1,6 +1,6 @@
 /* The ring between a thread that logs and whoever writes out: whole entries, in order, none lost and
  * none twice, whatever the sizes and whoever is faster. */
-#include "log_ring.h"
+#include "log_writer.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Which losses a text output tells of: both sides of one per cent, of each kind. */
-#include "losses.h"
+#include "statistics.h"
 
 #include <string.h>
 

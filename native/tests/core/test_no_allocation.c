@@ -19,10 +19,10 @@
 #include "real.h"
 #include "recorder.h"
 #include "recording.h"
-#include "say.h"
 #include "scripted_walk.h"
 #include "snapshots.h"
 #include "test.h"
+#include "text.h"
 
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);

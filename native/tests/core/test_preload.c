@@ -1,6 +1,6 @@
 /* LD_PRELOAD without this library: others' entries stay as they are, in their order. */
 #define _GNU_SOURCE
-#include "preload.h"
+#include "real.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Printing: any text through any size of buffer, in order and whole; after a failure nothing more. */
-#include "printing.h"
+#include "text.h"
 
 #include <fcntl.h>
 #include <stdio.h>

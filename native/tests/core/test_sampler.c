@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "test.h"
-#include "weight.h"
 
 static void distances(void) {
     struct random r = random_start(1);

@@ -7,9 +7,9 @@
 #include "options.h"
 #include "reader.h"
 #include "recording.h"
+#include "tally.h"
 #include "test.h"
 #include "timeline.h"
-#include "visible.h"
 
 static uint64_t count_in(enum hg_kind kind) {
     struct reader reader;

@@ -1,7 +1,7 @@
 /* The kernel's door: what is asked of it comes back as promised, and errno is left alone. */
 #define _GNU_SOURCE
-#include "say.h"
 #include "sys.h"
+#include "text.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* What a program is called: titles written over arguments as servers do it, and names of odd starts. */
-#include "title.h"
+#include "timeline.h"
 
 #include <stdio.h>
 #include <string.h>

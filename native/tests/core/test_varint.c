@@ -1,6 +1,6 @@
 /* Variable-length integers: every boundary, and the bytes themselves. */
+#include "snapshots.h"
 #include "test.h"
-#include "varint.h"
 
 static uint32_t expected_length(uint64_t value) {
     uint32_t length = 1;

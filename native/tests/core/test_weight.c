@@ -1,5 +1,5 @@
 /* Weights against the exact values, computed here with the C library's logarithms. */
-#include "weight.h"
+#include "sampler.h"
 
 #include <math.h>
 

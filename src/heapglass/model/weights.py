@@ -14,7 +14,7 @@ _CERTAIN = 4716  # 1024ths of the interval, from which on every block is recorde
 
 def sample_weights(size: I64, interval: I64) -> F64:
     """The inverse of the chance to be sampled; 1 where `interval` is 0, and of large blocks, which
-    are all recorded, as the recorder's weight.h has it."""
+    are all recorded, as the recorder's sampler.h has it."""
     weights = np.ones(len(size))
     is_certain = size * 1024 >= interval * _CERTAIN
     sampled = np.flatnonzero((interval > 0) & ~is_certain)

@@ -1,8 +1,12 @@
-/* malloc-stat's functions, for programs written for it: see malloc-stat/api.h. */
+#include "base.h"
 #include "lifecycle.h"
 #include "log.h"
 #include "malloc-stat/api.h"
 #include "statistics.h"
+
+/* ---- malloc stat ------------------------------------------------------------------------------- */
+
+/* malloc-stat's functions, for programs written for it: see malloc-stat/api.h. */
 
 static malloc_stat_vars vars_of(const struct heapglass_counts *counts) {
     const struct heapglass_bytes *bytes = &counts->usable;
@@ -32,3 +36,13 @@ HG_EXPORT void malloc_stat_change_log_state(int is_on) {
 HG_EXPORT void malloc_stat_set_log_fd(int fd) {
     if (hg_lifecycle_start()) hg_log_set_fd(fd, true);
 }
+
+/* ---- stack hint -------------------------------------------------------------------------------- */
+
+/* What a program built for hyperthymesia calls to say where the stacks of its coroutines lie. Stacks
+ * are walked here without being told, so there is nothing to remember. */
+
+typedef void (*stack_hint)(void **begin, void **end);
+
+HG_EXPORT void ht_register_stack_location_hint(stack_hint hint);
+HG_EXPORT void ht_register_stack_location_hint(stack_hint hint) { (void)hint; }

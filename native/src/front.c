@@ -1,4 +1,4 @@
-#include "hot.h"
+#include "front.h"
 
 #define HOT __attribute__((section(".data.hot")))
 
