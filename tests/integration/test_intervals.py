@@ -26,7 +26,7 @@ from heapglass.model.weights import SIDE
 from heapglass.recording import open_recording
 
 PROGRAM = program("mixtures")
-SEEDS = soak.amount(12, 5)
+SEEDS = soak.amount(12, 6)
 BITS = 6  # calls that tell a site's name
 MIXED = ("two", "varied", "spread")
 KINDS = (*MIXED, "one")

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from harness import soak
 from harness.names import function_names, site_name
 from harness.programs import program
 from harness.running import Outcome, run, under_heapglass
 from heapglass.recording import open_recording
 
 REFUSED = program("refused")
-SEEDS = soak.amount(30, 10)
+SEEDS = 30
 GIVEN = 300  # blocks of each site
 SITES = ("site_malloc", "site_calloc", "site_aligned", "site_realloc")
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness import soak
 from harness.estimates import Estimate, check_errors
 from harness.names import function_names, site_name
 from harness.programs import program
@@ -21,7 +20,7 @@ from heapglass.model import HeapSource
 from heapglass.recording import open_recording
 
 PROGRAM = program("lives_by_size")
-SEEDS = soak.amount(100, 30)
+SEEDS = 100
 INTERVAL = 1 << 10
 SITE = "site_lived"
 LONG_NS = 8 << 20  # what the program waits at first is more

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from harness import soak
 from harness.counters import by_name
 from harness.estimates import by_bucket, check_errors
 from harness.names import function_names, site_name
@@ -21,7 +20,7 @@ from heapglass.model import HeapSource, Histogram, LiveUnit, Totals
 from heapglass.recording import open_recording
 
 ESTIMATES = program("estimates")
-SEEDS = soak.amount(200, 50)
+SEEDS = 200
 INTERVAL = 16 << 10
 SHORT_INTERVAL = 1 << 10  # for classes, so that each has samples enough
 QUANTITIES = ("allocations", "bytes_allocated", "live_blocks", "live_bytes")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from harness import soak
 from harness.allocators import allocators
 from harness.bench import Bench
 from harness.consistency import contradictions
@@ -94,7 +95,11 @@ class Way:
 
 WAYS = pytest.mark.parametrize(
     "way",
-    [Way("known", 1, 31, 0.9), Way("middle", 1, 31, 0.9, 3000), Way("new", 61, 30, 0.01)],
+    [
+        Way("known", 1, 31, 0.9),
+        Way("middle", 1, 31, 0.9, 3000),
+        Way("new", 61 if soak.WHOLE else 251, 30, 0.01),
+    ],
     ids=lambda way: way.what,
 )
 ALLOCATORS = pytest.mark.parametrize("allocator", ["", "jemalloc"])
