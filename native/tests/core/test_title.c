@@ -50,7 +50,7 @@ static void a_title_is_noted_with_each_change(void) {
 
 /* It goes on where the environment was, and ends where that did. */
 static void a_title_may_be_longer_than_the_arguments(void) {
-    begin_program("a", "b", "HOME=/home/user/of/some/length");
+    begin_program("a", "b", "HOME=/base/user/of/some/length");
     CHECK_TEXT(write_title("a: master process, which is long"), "a: master process, which is long");
     begin_program("a", "b", "X=1234");
     memset(g_strings, 'x', sizeof g_strings);
@@ -60,7 +60,7 @@ static void a_title_may_be_longer_than_the_arguments(void) {
 
 /* A forked child finds its parent's title, and the kernel tells of that without its NUL. */
 static void a_childs_own_title_is_told_from_its_parents(void) {
-    begin_program("nginx", "", "HOME=/home/user/of/some/length");
+    begin_program("nginx", "", "HOME=/base/user/of/some/length");
     write_title("nginx: master");
     strcpy(g_header->command_line, "nginx: master");
     g_header->command_line_length = 13;
