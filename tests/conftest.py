@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,12 @@ pytest.register_assert_rewrite("harness")
 
 from harness.cli import Cli  # noqa: E402 (rewritten only when imported after the line above)
 from heapglass.launch.library import library_path  # noqa: E402
+
+# A shell starts what runs in the background with these ignored; tested programs inherit that.
+for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
